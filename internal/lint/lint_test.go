@@ -1,0 +1,216 @@
+// Package lint holds the rules of the house as tests: who may import whom, which modules are
+// allowed, what decisions must not touch, and that every citation is listed.
+package lint
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"forage/internal/shared"
+)
+
+// imports tells which packages of the project each package may import, tests apart. A package
+// that is missing here may import none. A line without a list allows nothing.
+var imports = map[string]string{
+	"graph":               "",
+	"graph/arcs":          "graph",
+	"graph/bv":            "graph",
+	"graph/gen":           "graph",
+	"graph/graphtest":     "graph",
+	"cover":               "graph",
+	"cover/sets":          "graph cover",
+	"cover/covertest":     "graph cover",
+	"seed":                "graph cover",
+	"revisit":             "graph cover",
+	"explore":             "graph",
+	"retain":              "graph",
+	"frontier":            "graph",
+	"store":               "graph",
+	"store/storetest":     "store graph",
+	"snap":                "",
+	"source":              "graph",
+	"replay":              "snap",
+	"fetch":               "fetch/robots fetch/link fetch/sitemap",
+	"fetch/robots":        "",
+	"fetch/link":          "",
+	"fetch/sitemap":       "fetch/link",
+	"crawl":               "graph seed explore revisit retain cover fetch fetch/robots fetch/link fetch/sitemap frontier store",
+	"export":              "graph graph/arcs graph/bv snap store",
+	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit retain snap crawl",
+	"explore/exploretest": "graph explore",
+	"revisit/revisittest": "graph revisit",
+	"internal/lint":       "",
+	"internal/shared":     "",
+	"internal/invariants": "",
+	"cmd/forage": "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit retain snap source replay " +
+		"fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export lab",
+}
+
+// modules are the third-party modules that the project may import, each with its reason.
+var modules = map[string]string{
+	"github.com/spf13/cobra":            "command line: help, completions, suggestions",
+	"github.com/spf13/pflag":            "flag values of our own (sizes, budgets), as cobra wants them",
+	"github.com/cockroachdb/pebble/v2":  "the store: a key-value engine with crash tests of its own",
+	"github.com/klauspost/compress":     "zstd, and gzip and deflate faster than the standard library's",
+	"github.com/andybalholm/brotli":     "br content encoding",
+	"github.com/nlnwa/whatwg-url":       "URL parsing as browsers do it",
+	"golang.org/x/net":                  "HTML tokenizer, charset detection, public suffix list",
+	"golang.org/x/text":                 "character encodings",
+	"golang.org/x/term":                 "whether stderr is a terminal, and how wide",
+	"golang.org/x/sys":                  "memory maps, peak memory, locks",
+	"github.com/cespare/xxhash/v2":      "fast 64-bit hashes that are the same everywhere",
+	"github.com/schollz/progressbar/v3": "progress bars on terminals",
+	"gonum.org/v1/plot":                 "the lab's SVG figures",
+	"github.com/rogpeppe/go-internal":   "script tests of the whole program",
+}
+
+// decisions are pure: they open no socket and no file, read no clock, and use no global chance.
+var decisions = []string{"seed", "explore", "revisit", "retain", "cover"}
+
+var impure = []string{"net", "net/http", "os", "os/exec", "io/ioutil", "log", "log/slog", "syscall"}
+
+type listed struct {
+	ImportPath, Dir                    string
+	Imports, TestImports, XTestImports []string
+	GoFiles                            []string
+}
+
+// packages returns what go list knows of the project.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles", "./...")
+	cmd.Dir = shared.Root(t)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestImportTable(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "forage/")
+		allowed := strings.Fields(imports[name])
+		for _, imp := range p.Imports {
+			if own, ok := strings.CutPrefix(imp, "forage/"); ok && !slices.Contains(allowed, own) {
+				t.Errorf("%s imports %s; the table allows it only %v", name, own, allowed)
+			}
+		}
+	}
+}
+
+func TestModules(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range packages(t) {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
+				continue // standard library or the project
+			}
+			ok := false
+			for m := range modules {
+				if imp == m || strings.HasPrefix(imp, m+"/") {
+					ok, used[m] = true, true
+				}
+			}
+			if !ok {
+				t.Errorf("%s imports %s: no allowed module holds it", p.ImportPath, imp)
+			}
+		}
+	}
+	for m := range modules {
+		if !used[m] {
+			t.Logf("%s is allowed but nothing imports it", m)
+		}
+	}
+}
+
+func TestDecisionsArePure(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "forage/")
+		if !slices.Contains(decisions, name) {
+			continue
+		}
+		for _, imp := range p.Imports {
+			if slices.Contains(impure, imp) {
+				t.Errorf("%s imports %s", name, imp)
+			}
+		}
+		for _, file := range p.GoFiles {
+			tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				pkg, ok := sel.X.(*ast.Ident)
+				if !ok || pkg.Obj != nil {
+					return true
+				}
+				switch call := pkg.Name + "." + sel.Sel.Name; {
+				case pkg.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "Tick", "Sleep", "NewTimer", "NewTicker"}, sel.Sel.Name):
+					t.Errorf("%s/%s calls %s", name, file, call)
+				case pkg.Name == "rand" && !slices.Contains([]string{"Rand", "Source", "New", "NewPCG", "NewChaCha8", "NewZipf", "PCG", "ChaCha8", "Zipf"}, sel.Sel.Name):
+					t.Errorf("%s/%s uses the global random source: %s", name, file, call)
+				}
+				return true
+			})
+		}
+	}
+}
+
+var (
+	citation = regexp.MustCompile(`\[([A-Z][A-Za-z]*[0-9]*[a-z]?)(?:, |\])(?:§|Alg\.|Lemma|Theorem|Table|Fig|Thm)`)
+	key      = regexp.MustCompile(`(?m)^\| ([A-Za-z0-9]+) \|`)
+)
+
+func TestCitations(t *testing.T) {
+	root := shared.Root(t)
+	text, err := os.ReadFile(filepath.Join(root, "docs", "papers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, m := range key.FindAllStringSubmatch(string(text), -1) {
+		known[m[1]] = true
+	}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		code, err := os.ReadFile(path)
+		for _, m := range citation.FindAllStringSubmatch(string(code), -1) {
+			if !known[m[1]] {
+				t.Errorf("%s cites %s, which docs/papers.md does not list", path, m[0])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

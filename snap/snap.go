@@ -1,0 +1,310 @@
+// Package snap reads and writes SNAP2, the history of one web site: which pages it had at
+// each of a row of snapshots and what they linked to.
+//
+// Read gives a History, Walk (or At) its States in turn. To make one, start with New, give
+// every document its number in URLs and Append snapshot after snapshot; Write writes the
+// file. Read checks everything it reads, so that a History never holds an unknown number, a
+// link of a page that is not there, or times that run backwards.
+//
+// # Format
+//
+// A file is gzip'd UTF-8 text, each line ended by \n:
+//
+//	SNAP2 \t site \t repository \t ref \t root folder \t base URL
+//	U \t n                                    the URL table follows, a path a line, ids 0..n-1
+//	/                                         pages first, then all feeds and sitemaps
+//	S \t k \t unixtime \t commit \t pages \t feeds and sitemaps
+//	W 445                                     well-known documents; absent: as before
+//	-12                                       12 is gone
+//	+13 r 5                                   13 is there, a redirect stub that links to 5
+//	*5 -12 13                                 5 dropped the link to 12 and gained 13
+//	~0                                        0 changed, its links did not
+//	E
+//
+// Flags stand behind the number of + and * lines: r redirect stub, f feed, m sitemap; none: a
+// page. Gone lines come first, the others ascend by number.
+package snap
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ID numbers the documents of one history, from 0, in the order of the URL table.
+type ID uint32
+
+// A Flag tells what kind of document a URL answers with.
+type Flag byte
+
+// The flags of SNAP2. A redirect stub is a page; feeds and sitemaps are not.
+const (
+	Page     Flag = 0
+	Redirect Flag = 'r'
+	Feed     Flag = 'f'
+	Sitemap  Flag = 'm'
+)
+
+// IsPage reports whether the document counts as a page: HTML, redirect stubs included.
+func (f Flag) IsPage() bool { return f == Page || f == Redirect }
+
+// A History is a site over time.
+type History struct {
+	Site, Repo, Ref, Root string // where it comes from; free text without tabs
+	Base                  string // base URL of the site
+
+	URLs      []string // path of each document, by ID
+	Snapshots []Snapshot
+}
+
+// A Snapshot is one recrawl, as changes against the one before.
+type Snapshot struct {
+	Time        int64  // seconds since the epoch; never falls from snapshot to snapshot
+	Commit      string // version of the source, free text
+	Pages, Docs int    // pages, feeds and sitemaps alive after the changes
+	WellKnown   []ID   // documents known without any link; nil: as before, else the whole list
+	Changes     []Change
+}
+
+// Op is the kind of a change.
+type Op byte
+
+// The changes that a snapshot can hold.
+const (
+	Gone    Op = '-' // the document is not there any more
+	Added   Op = '+' // the document is there, for the first time or again
+	Links   Op = '*' // the document's links or flag changed
+	Content Op = '~' // the document changed but not its links
+)
+
+// A Change is what happened to one document.
+type Change struct {
+	Op   Op
+	ID   ID
+	Flag Flag // after the change; meaningful for Added and Links
+	Gain []ID // links gained, ascending; all links for Added
+	Drop []ID // links dropped, ascending
+}
+
+// A State is a site at one snapshot. The slices inside belong to the walk that made it and
+// hold until it goes on.
+type State struct {
+	K         int // number of the snapshot
+	Time      int64
+	Alive     []bool // by ID
+	Flag      []Flag // by ID, of documents alive
+	Links     [][]ID // by ID, ascending; nil for documents not alive
+	Version   []int  // by ID: the snapshot that changed the document last
+	WellKnown []ID
+}
+
+// New returns a history without snapshots.
+func New(site, base string) *History { return &History{Site: site, Base: base} }
+
+// NumPages returns how many of the leading URLs are not feeds or sitemaps: FORMAT puts all
+// pages first. An ID below it is a page whenever it is alive.
+func (h *History) NumPages() int {
+	n := len(h.URLs)
+	for _, s := range h.Snapshots {
+		for _, c := range s.Changes {
+			if (c.Op == Added || c.Op == Links) && !c.Flag.IsPage() {
+				n = min(n, int(c.ID))
+			}
+		}
+	}
+	return n
+}
+
+// Walk calls visit with the state at each snapshot in turn, until it returns false.
+func (h *History) Walk(visit func(*State) bool) {
+	s := h.newState()
+	for k := range h.Snapshots {
+		if err := s.apply(&h.Snapshots[k]); err != nil {
+			panic(fmt.Sprintf("snap: snapshot %d: %v", k, err)) // Read and Append let none in
+		}
+		if !visit(s) {
+			return
+		}
+	}
+}
+
+// At returns the state at snapshot k. Pick panics if there is no snapshot k.
+func (h *History) At(k int) *State {
+	var at *State
+	h.Walk(func(s *State) bool { at = s; return s.K < k })
+	if at == nil || at.K != k {
+		panic(fmt.Sprintf("snap: snapshot %d of %d", k, len(h.Snapshots)))
+	}
+	return at
+}
+
+func (h *History) newState() *State {
+	n := len(h.URLs)
+	return &State{K: -1, Alive: make([]bool, n), Flag: make([]Flag, n), Links: make([][]ID, n), Version: make([]int, n)}
+}
+
+// apply moves s on by one snapshot. It leaves earlier link slices as they were.
+func (s *State) apply(next *Snapshot) error {
+	if s.K >= 0 && next.Time < s.Time {
+		return fmt.Errorf("time %d comes after %d", next.Time, s.Time)
+	}
+	s.K, s.Time = s.K+1, next.Time
+	if next.WellKnown != nil {
+		s.WellKnown = next.WellKnown
+	}
+	for i := range next.Changes {
+		c := &next.Changes[i]
+		if int(c.ID) >= len(s.Alive) {
+			return fmt.Errorf("document %d of %d", c.ID, len(s.Alive))
+		}
+		if s.Alive[c.ID] == (c.Op == Added) {
+			return fmt.Errorf("%c%d: the document is %s", c.Op, c.ID, map[bool]string{true: "there already", false: "not there"}[c.Op == Added])
+		}
+		s.Version[c.ID] = s.K
+		switch c.Op {
+		case Gone:
+			s.Alive[c.ID], s.Links[c.ID], s.Flag[c.ID] = false, nil, Page
+		case Added:
+			s.Alive[c.ID], s.Flag[c.ID], s.Links[c.ID] = true, c.Flag, c.Gain
+		case Links:
+			out, err := change(s.Links[c.ID], c.Drop, c.Gain)
+			if err != nil {
+				return fmt.Errorf("*%d: %w", c.ID, err)
+			}
+			s.Flag[c.ID], s.Links[c.ID] = c.Flag, out
+		case Content:
+		default:
+			return fmt.Errorf("unknown change %q", c.Op)
+		}
+	}
+	return nil
+}
+
+// check verifies what apply cannot see change by change: links to what is not there, and
+// the counts that the snapshot states.
+func (s *State) check(snapshot *Snapshot) error {
+	pages, docs := 0, 0
+	for id, alive := range s.Alive {
+		if !alive {
+			continue
+		}
+		if s.Flag[id].IsPage() {
+			pages++
+		} else {
+			docs++
+		}
+	}
+	if pages != snapshot.Pages || docs != snapshot.Docs {
+		return fmt.Errorf("%d pages and %d feeds and sitemaps, stated %d and %d", pages, docs, snapshot.Pages, snapshot.Docs)
+	}
+	return nil
+}
+
+// change returns the ascending links without drop and with gain.
+func change(links, drop, gain []ID) ([]ID, error) {
+	out := make([]ID, 0, max(0, len(links)-len(drop))+len(gain))
+	for _, u := range links {
+		if len(drop) > 0 && drop[0] == u {
+			drop = drop[1:]
+			continue
+		}
+		for len(gain) > 0 && gain[0] < u {
+			out, gain = append(out, gain[0]), gain[1:]
+		}
+		if len(gain) > 0 && gain[0] == u {
+			return nil, fmt.Errorf("gains the link to %d that it has", u)
+		}
+		out = append(out, u)
+	}
+	if len(drop) > 0 {
+		return nil, fmt.Errorf("drops the link to %d that it has not", drop[0])
+	}
+	return append(out, gain...), nil
+}
+
+// A Document is one alive document of a snapshot to be appended.
+type Document struct {
+	ID      ID
+	Flag    Flag
+	Links   []ID // ascending, distinct, each alive in the same snapshot
+	Changed bool // whether its content differs from the snapshot before
+}
+
+// Append adds a snapshot with exactly the given documents, ascending by ID. prev is the state
+// at the last snapshot, nil for the first; Append moves it on and returns it, so that a long
+// history is not walked anew for each snapshot.
+func (h *History) Append(prev *State, time int64, commit string, docs []Document, wellKnown []ID) (*State, error) {
+	if prev == nil {
+		prev = h.newState()
+	}
+	for n := len(h.URLs); len(prev.Alive) < n; {
+		prev.Alive, prev.Flag = append(prev.Alive, false), append(prev.Flag, Page)
+		prev.Links, prev.Version = append(prev.Links, nil), append(prev.Version, 0)
+	}
+	next := Snapshot{Time: time, Commit: commit}
+	if !slices.Equal(wellKnown, prev.WellKnown) {
+		next.WellKnown = slices.Clone(wellKnown)
+		if next.WellKnown == nil {
+			next.WellKnown = []ID{}
+		}
+	}
+	there := make([]bool, len(h.URLs))
+	for i, d := range docs {
+		if int(d.ID) >= len(h.URLs) {
+			return nil, fmt.Errorf("append snapshot %d: document %d of %d", len(h.Snapshots), d.ID, len(h.URLs))
+		}
+		if i > 0 && docs[i-1].ID >= d.ID {
+			return nil, errors.New("append snapshot: documents do not ascend")
+		}
+		there[d.ID] = true
+	}
+	for id, alive := range prev.Alive {
+		if alive && !there[id] {
+			next.Changes = append(next.Changes, Change{Op: Gone, ID: ID(id)})
+		}
+	}
+	for _, d := range docs {
+		if d.Flag.IsPage() {
+			next.Pages++
+		} else {
+			next.Docs++
+		}
+		for i, u := range d.Links {
+			if int(u) >= len(there) || !there[u] || i > 0 && d.Links[i-1] >= u {
+				return nil, fmt.Errorf("append snapshot %d: document %d links to %d: not there, or out of order", len(h.Snapshots), d.ID, u)
+			}
+		}
+		c := Change{ID: d.ID, Flag: d.Flag}
+		switch {
+		case !prev.Alive[d.ID]:
+			c.Op, c.Gain = Added, slices.Clone(d.Links)
+		case d.Flag != prev.Flag[d.ID] || !slices.Equal(d.Links, prev.Links[d.ID]):
+			c.Op = Links
+			c.Drop, c.Gain = difference(prev.Links[d.ID], d.Links), difference(d.Links, prev.Links[d.ID])
+		case d.Changed:
+			c.Op, c.Flag = Content, Page
+		default:
+			continue
+		}
+		next.Changes = append(next.Changes, c)
+	}
+	if err := prev.apply(&next); err != nil {
+		return nil, fmt.Errorf("append snapshot %d: %w", len(h.Snapshots), err)
+	}
+	h.Snapshots = append(h.Snapshots, next)
+	return prev, nil
+}
+
+// difference returns what is in a and not in b, both ascending.
+func difference(a, b []ID) []ID {
+	var out []ID
+	for _, x := range a {
+		for len(b) > 0 && b[0] < x {
+			b = b[1:]
+		}
+		if len(b) == 0 || b[0] != x {
+			out = append(out, x)
+		}
+	}
+	return out
+}
