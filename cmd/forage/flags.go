@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// printJSON writes v as one line of JSON.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// size is a flag value in bytes: 1500, 64MiB, 2GiB, 10GB.
+type size int64
+
+func (s *size) Type() string   { return "size" }
+func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
+
+func (s *size) Set(text string) error {
+	num, unit := text, int64(1)
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{
+		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+		{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+	} {
+		if t, ok := strings.CutSuffix(text, u.name); ok {
+			num, unit = t, u.bytes
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+	if err != nil || !(v >= 0) || v*float64(unit) >= 1<<63 {
+		return fmt.Errorf("want a size such as 64MiB or 2GiB, got %q", text)
+	}
+	*s = size(v * float64(unit))
+	return nil
+}
+
+// amount is a flag value that is a number or a share: 10, 2.5%.
+type amount struct {
+	n     int     // where percent is not set
+	share float64 // 0…1, where percent is set
+	set   bool
+	text  string
+	isPct bool
+}
+
+func (a *amount) Type() string   { return "N|N%" }
+func (a *amount) String() string { return a.text }
+
+func (a *amount) Set(text string) error {
+	bad := fmt.Errorf("want a number of at least 0 or a percentage up to 100%%, got %q", text)
+	if t, ok := strings.CutSuffix(text, "%"); ok {
+		v, err := strconv.ParseFloat(t, 64)
+		if err != nil || !(v >= 0 && v <= 100) {
+			return bad
+		}
+		*a = amount{share: v / 100, set: true, text: text, isPct: true}
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return bad
+	}
+	*a = amount{n: n, set: true, text: text}
+	return nil
+}
+
+// of returns the amount out of total; shares are rounded down.
+func (a *amount) of(total int) int {
+	if a.isPct {
+		return int(a.share * float64(total))
+	}
+	return a.n
+}

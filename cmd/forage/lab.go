@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/lab"
+)
+
+func labCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lab",
+		Short: "Reproduce a table or figure of the papers",
+		Long: `Lab reproduces the tables and figures of the four papers that forage starts from, with
+the code that the live crawl runs, on data that you have: site histories (*.snap.gz),
+networks (*.tsv.gz), graphs. Each result is a table (CSV), the same with notes (JSON)
+and, where there is one, a figure (SVG).`,
+		Example: "  forage lab list\n  forage lab run discoverability-data --data sites -o results",
+	}
+	cmd.AddCommand(labListCmd(), labRunCmd())
+	return cmd
+}
+
+func labListCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the tables and figures",
+		Example: "  forage lab list",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, e := range lab.Experiments() {
+				if asJSON {
+					if err := printJSON(cmd.OutOrStdout(), map[string]any{"name": e.Name, "title": e.Title}); err != nil {
+						return err
+					}
+					continue
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%-28s %s\n", e.Name, e.Title)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+func labRunCmd() *cobra.Command {
+	var (
+		env    lab.Env
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:     "run NAME",
+		Short:   "Run one and write NAME.csv, NAME.json and NAME.svg",
+		Example: "  forage lab run discoverability-data --data sites -o results",
+		Args:    arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var names []string
+			for _, e := range lab.Experiments() {
+				if e.Name != args[0] {
+					names = append(names, e.Name)
+					continue
+				}
+				env.Progress = cmd.ErrOrStderr()
+				start := time.Now()
+				r, err := e.Run(cmd.Context(), &env)
+				if errors.Is(err, fs.ErrNotExist) {
+					return badInput(err)
+				}
+				if err != nil {
+					return fmt.Errorf("lab %s: %w", e.Name, err)
+				}
+				if err := r.Write(env.Out, e.Name); err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"name": e.Name, "rows": len(r.Rows), "notes": r.Notes, "seconds": time.Since(start).Seconds()})
+				}
+				return r.Text(cmd.OutOrStdout())
+			}
+			return usagef("there is no experiment %q; known: %s", args[0], strings.Join(names, " "))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&env.Data, "data", ".", "folder of the data, searched recursively")
+	f.StringVarP(&env.Out, "output", "o", ".", "folder for the results")
+	f.Uint64Var(&env.Seed, "seed", 1, "seed of everything random")
+	f.IntVar(&env.Runs, "runs", 0, "repetitions (0: the experiment's own number)")
+	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
+	return cmd
+}

@@ -1,0 +1,109 @@
+// Forage crawls the web, comes back, and finds what is new with few fetches.
+//
+// Rules of output, for every command: results on stdout, one record a line; with --json one
+// JSON object a line. Progress, warnings and errors on stderr, each line starting with
+// "forage: ". Exit code 0 done, 1 failed, 2 wrong usage or bad input, 130 interrupted with
+// the state saved.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// An exitError carries the exit code of its error.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// badInput marks err as the fault of what the user gave: exit code 2.
+func badInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+// usagef is an error of usage: exit code 2.
+func usagef(format string, args ...any) error { return badInput(fmt.Errorf(format, args...)) }
+
+func main() { os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:])) }
+
+// run runs one command and returns its exit code.
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	root := rootCmd()
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "forage: %v\n", err)
+	var e *exitError
+	switch {
+	case errors.As(err, &e):
+		return e.code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	// Cobra has no types for its own errors of usage.
+	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "required flag"):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func rootCmd() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "forage",
+		Short:         "A web crawler that finds more of the web with fewer fetches",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				hint := ""
+				if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+					hint = fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
+				}
+				return usagef("there is no command %q%s; 'forage --help' lists them", args[0], hint)
+			}
+			return cmd.Help()
+		},
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		labCmd(),
+	)
+	return root
+}
+
+// arguments makes an error of a wrong number of arguments one of usage.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%w; see '%s --help'", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
