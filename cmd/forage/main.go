@@ -94,6 +94,7 @@ func rootCmd() *cobra.Command {
 	})
 	root.AddCommand(
 		labCmd(),
+		replayCmd(),
 	)
 	return root
 }
