@@ -1,4 +1,4 @@
-.PHONY: check test race fuzz bench
+.PHONY: check test race fuzz bench web2m
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -25,3 +25,6 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+web2m: ## the generator's large instance against its published checksum
+	FORAGE_LONG=1 go test -run Web2m -v ./graph/gen

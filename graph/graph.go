@@ -1,7 +1,9 @@
 // Package graph holds directed graphs and what every decision asks of them: successors,
 // the transpose, breadth-first layers.
 //
-// A newcomer meets Node first, then CSR, the graph in memory, and FromArcs, which makes one.
+// A newcomer meets Node first, then CSR, the graph in memory, and FromArcs and FromBlocks,
+// which make one, then Scanner and Graph, what algorithms ask of a graph that need not be in
+// memory.
 // Text and compressed formats are in graph/arcs and graph/bv, generators in graph/gen.
 // The package knows nothing of URLs: whoever owns names keeps a table beside the graph.
 package graph
