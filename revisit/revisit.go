@@ -1,8 +1,14 @@
 // Package revisit decides which known pages to fetch again, so that links to new pages are
 // found at the least cost, from the history of earlier fetches only.
 //
-// Start with Policy. The package never fetches: the caller does, and reports every outcome
-// with Observe and every cycle with End.
+// Start with Policy, which New makes by name. A policy never fetches and sees no URL: it is
+// told of documents by number, with what there is to know of each (Page), chooses with Next,
+// and learns from the outcome of each fetch (Visit) and of each cycle (Cycle).
+//
+// Site stands between a policy and whoever fetches. It numbers documents, follows which page
+// led to which, and keeps a record of every cycle, from which any policy can be brought up to
+// date. The live crawl and the lab's simulation drive policies through it, so that both find
+// the same pages with the same fetches.
 package revisit
 
 import "forage/graph"
@@ -10,13 +16,45 @@ import "forage/graph"
 // Time is whole seconds since the epoch.
 type Time int64
 
-// A Policy chooses, one after another, which old pages of one site to fetch again in one
-// cycle. The caller calls Begin, then alternates Next, fetch, Observe, then calls End. A
-// Policy is not safe for concurrent use.
+// Kind tells what a document is. Only a Page is worth discovering; feeds and sitemaps are
+// fetched again for the pages that they list.
+type Kind uint8
+
+// The kinds of documents.
+const (
+	HTML Kind = iota
+	Feed
+	Sitemap
+)
+
+// A Page is what is known of a document (a page, feed or sitemap) from its URL and its first
+// fetch. Everything that later fetches show is in Visit.
+type Page struct {
+	Kind     Kind
+	Home     bool  // the page that the site starts from
+	Main     bool  // a feed or sitemap at a well-known place, linked from home, or part of a main sitemap
+	Template int32 // pages with the same directory, digits masked, share a number, from 0
+	Depth    int   // directories in its path; 0 at the root
+	Links    int   // documents of the site that it links to
+	Born     int   // cycle in which it was found; 0: the first crawl
+}
+
+// A Policy chooses, one after another, which old documents of one site to fetch again in one
+// cycle. The caller calls Learn for every document of the first crawl. Then in each cycle it
+// calls Begin, alternates Next, fetch and Observe, and calls End. Learn is called again before
+// Observe or End for each document that these mention for the first time.
+//
+// Observe may come without Next, for a fetch that the caller chose, and whole cycles may pass
+// so: a policy fed with the record of another policy's cycles is as good as one that chose
+// them. A Policy is not safe for concurrent use and keeps no slice that it is given.
 type Policy interface {
-	// Begin starts a cycle in which at most budget old pages may be fetched.
+	// Learn tells of a document that was just seen for the first time, or that Main or
+	// Links of a known one are different now. Nodes are small numbers but may leave gaps.
+	Learn(v graph.Node, p Page)
+	// Begin starts a cycle in which at most budget old documents may be fetched.
 	Begin(now Time, budget int)
-	// Next returns the next old page; ok=false: nothing left that is worth a fetch.
+	// Next returns the next old document, each at most once a cycle; ok=false: nothing left
+	// that is worth a fetch. It names no document that was found in this cycle.
 	Next() (v graph.Node, ok bool)
 	// Observe reports what the fetch showed at once.
 	Observe(v Visit)
@@ -24,25 +62,30 @@ type Policy interface {
 	End(c Cycle)
 }
 
-// A Visit is one fetch of an old page, with everything that it led to.
+// A Visit is one fetch of an old document, with everything that it led to.
 type Visit struct {
-	Page    graph.Node
-	Changed bool         // its content differs from the previous fetch
-	Gone    bool         // 404 or 410
-	Gained  []graph.Node // pages that it links to and did not link to before
-	Found   []graph.Node // pages first found through this fetch, chains included
+	Page        graph.Node
+	Changed     bool    // its links to the site differ from those of the previous fetch
+	NotModified bool    // the server said so (304); Changed is false
+	Gone        bool    // 404 or 410; nothing else is known
+	Failed      bool    // no answer worth the name (5xx, time-out); nothing is known
+	Cost        float64 // in fetches: 1, less for a 304 where it is cheaper
+
+	// Led is what its links that are new since its previous fetch lead to: pages found after
+	// that fetch, by whatever fetch, and the pages that these led to in the cycle in which
+	// they were found. Each once; pages only.
+	Led []graph.Node
+	// Found is the part of Led that this fetch found first.
+	Found []graph.Node
 }
 
 // A Cycle is the outcome of a whole cycle.
 type Cycle struct {
-	Full bool         // whether every known page was fetched
-	New  []graph.Node // Y_t, the new pages of the cycle
-	Led  []Led        // N(x) of the old pages fetched that led to new pages
-}
-
-// Led tells which new pages an old page leads to through paths of new pages (N(x) of
-// [DGKOPT07, §2]), not only those that it showed first.
-type Led struct {
-	Page graph.Node
-	New  []graph.Node
+	Full bool // every known document was fetched; Observe told of those that Next chose, if any
+	New  int  // |Y_t|: pages found in the cycle
+	// H holds N(x) of every document fetched that leads to pages of this cycle.
+	H *H
+	// Gone and Back are the documents that a full recrawl found gone, and there again, since
+	// it was last known. Empty unless Full.
+	Gone, Back []graph.Node
 }

@@ -1,0 +1,328 @@
+package revisit
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"forage/graph"
+)
+
+// H is the bipartite graph H_t of [DGKOPT07, §2.1] in groups: which old documents cover which
+// new pages, through chains of new pages. Old documents with the same N(x) are one group, new
+// pages covered by the same groups one column, so that a site on which every page links to
+// the newest posts stays small. Old documents that cover nothing and new pages that nothing
+// covers are not in it. Memory O(groups × columns + documents).
+type H struct {
+	Old  [][]graph.Node // by group: the documents, ascending; groups ascend by their first
+	New  [][]graph.Node // by column: the new pages, ascending; columns ascend by their first
+	Cols [][]int32      // by group: the columns that it covers, ascending, at least one
+}
+
+// NumNew returns the number of new pages in h.
+func (h *H) NumNew() int {
+	n := 0
+	for _, c := range h.New {
+		n += len(c)
+	}
+	return n
+}
+
+// Size returns |N(x)| for the documents x of a group.
+func (h *H) Size(group int) int {
+	n := 0
+	for _, c := range h.Cols[group] {
+		n += len(h.New[c])
+	}
+	return n
+}
+
+// Covers appends N(x) of the documents x of a group to dst.
+func (h *H) Covers(dst []graph.Node, group int) []graph.Node {
+	for _, c := range h.Cols[group] {
+		dst = append(dst, h.New[c]...)
+	}
+	return dst
+}
+
+// Groups returns the group of every old document, as a slice by node of length n; -1: none.
+func (h *H) Groups(n int) []int32 {
+	of := make([]int32, n)
+	for i := range of {
+		of[i] = -1
+	}
+	for g, docs := range h.Old {
+		for _, x := range docs {
+			of[x] = int32(g)
+		}
+	}
+	return of
+}
+
+// Keep returns h without the new pages for which keep is false.
+func (h *H) Keep(keep func(y graph.Node) bool) *H {
+	column := make([]int32, len(h.New))
+	out := &H{}
+	for c, pages := range h.New {
+		column[c] = -1
+		var kept []graph.Node
+		for _, y := range pages {
+			if keep(y) {
+				kept = append(kept, y)
+			}
+		}
+		if kept != nil {
+			column[c] = int32(len(out.New))
+			out.New = append(out.New, kept)
+		}
+	}
+	var sets [][]int32
+	var docs [][]graph.Node
+	for g, cols := range h.Cols {
+		var kept []int32
+		for _, c := range cols {
+			if column[c] >= 0 {
+				kept = append(kept, column[c])
+			}
+		}
+		if kept != nil {
+			sets, docs = append(sets, kept), append(docs, h.Old[g])
+		}
+	}
+	out.Old, out.Cols = join(docs, sets)
+	return out
+}
+
+// NewH returns H_t. The new pages are fresh, distinct, old the old documents that were fetched,
+// distinct, and links what every document, old or new, links to now; it may name documents
+// that are neither. Chains lead through fresh and through, new documents that are not pages.
+//
+// New pages that are strongly connected are condensed first; then each distinct set of entry
+// points is followed once. No path is enumerated. Time O(links + distinct entry sets × (new
+// pages and their links)).
+func NewH(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node) *H {
+	if len(fresh) == 0 {
+		return &H{}
+	}
+	// The induced graph on the new documents, numbered as in all.
+	all := slices.Concat(fresh, through)
+	number := make(map[graph.Node]int32, len(all))
+	for i, y := range all {
+		number[y] = int32(i)
+	}
+	out := make([][]int32, len(all))
+	for i, y := range all {
+		for _, z := range links(y) {
+			if j, ok := number[z]; ok && int(j) != i {
+				out[i] = append(out[i], j)
+			}
+		}
+	}
+	comp, dag := condense(out)
+
+	// Old documents by their set of entry components, then by what these reach.
+	entries := make(map[string][]graph.Node)
+	var keys []string
+	var set []int32
+	var key []byte
+	for _, x := range old {
+		set = set[:0]
+		for _, z := range links(x) {
+			if j, ok := number[z]; ok {
+				set = append(set, comp[j])
+			}
+		}
+		if len(set) == 0 {
+			continue
+		}
+		slices.Sort(set)
+		set = slices.Compact(set)
+		key = key[:0]
+		for _, c := range set {
+			key = binary.LittleEndian.AppendUint32(key, uint32(c))
+		}
+		if _, ok := entries[string(key)]; !ok {
+			keys = append(keys, string(key))
+		}
+		entries[string(key)] = append(entries[string(key)], x)
+	}
+	pages := make([]int, len(dag)) // pages in each component; through documents do not count
+	for i := range fresh {
+		pages[comp[i]]++
+	}
+	reached := make([]int32, len(dag)) // 1 + number of the entry set that reached it last
+	var docs [][]graph.Node
+	var sets [][]int32
+	var todo []int32
+	for e, k := range keys {
+		todo = todo[:0]
+		visit := func(c int32) {
+			if reached[c] != int32(e+1) {
+				reached[c] = int32(e + 1)
+				todo = append(todo, c)
+			}
+		}
+		for b := []byte(k); len(b) > 0; b = b[4:] {
+			visit(int32(binary.LittleEndian.Uint32(b)))
+		}
+		for i := 0; i < len(todo); i++ {
+			for _, c := range dag[todo[i]] {
+				visit(c)
+			}
+		}
+		var cover []int32
+		for _, c := range todo {
+			if pages[c] > 0 {
+				cover = append(cover, c)
+			}
+		}
+		if cover == nil {
+			continue
+		}
+		slices.Sort(cover)
+		docs, sets = append(docs, entries[k]), append(sets, cover)
+	}
+	docs, sets = join(docs, sets)
+
+	// Components covered by the same groups are one column.
+	by := make([][]int32, len(dag))
+	for g, cover := range sets {
+		for _, c := range cover {
+			by[c] = append(by[c], int32(g))
+		}
+	}
+	columns := make(map[string]int32)
+	h := &H{Old: docs, Cols: make([][]int32, len(docs))}
+	column := make([]int32, len(dag))
+	for c := range column {
+		column[c] = -1
+	}
+	order := slices.Clone(fresh)
+	slices.Sort(order)
+	for _, y := range order { // so that columns ascend by their first page
+		c := comp[number[y]]
+		if len(by[c]) == 0 {
+			continue
+		}
+		if column[c] < 0 {
+			key = key[:0]
+			for _, g := range by[c] {
+				key = binary.LittleEndian.AppendUint32(key, uint32(g))
+			}
+			id, ok := columns[string(key)]
+			if !ok {
+				id = int32(len(h.New))
+				columns[string(key)] = id
+				h.New = append(h.New, nil)
+				for _, g := range by[c] {
+					h.Cols[g] = append(h.Cols[g], id)
+				}
+			}
+			column[c] = id
+		}
+		h.New[column[c]] = append(h.New[column[c]], y)
+	}
+	return h
+}
+
+// join merges groups with the same set and sorts groups by their first document.
+func join(docs [][]graph.Node, sets [][]int32) ([][]graph.Node, [][]int32) {
+	at := make(map[string]int)
+	var key []byte
+	var outDocs [][]graph.Node
+	var outSets [][]int32
+	for g, set := range sets {
+		key = key[:0]
+		for _, c := range set {
+			key = binary.LittleEndian.AppendUint32(key, uint32(c))
+		}
+		i, ok := at[string(key)]
+		if !ok {
+			i = len(outDocs)
+			at[string(key)] = i
+			outDocs, outSets = append(outDocs, nil), append(outSets, set)
+		}
+		outDocs[i] = append(outDocs[i], docs[g]...)
+	}
+	order := make([]int, len(outDocs))
+	for i := range order {
+		order[i] = i
+		slices.Sort(outDocs[i])
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(outDocs[a][0], outDocs[b][0]) })
+	sortedDocs, sortedSets := make([][]graph.Node, len(order)), make([][]int32, len(order))
+	for i, o := range order {
+		sortedDocs[i], sortedSets[i] = outDocs[o], outSets[o]
+	}
+	return sortedDocs, sortedSets
+}
+
+// condense returns the strongly connected component of each node of a graph, and the links
+// among components without repeats. Tarjan's algorithm, iterative. Time O(nodes + links).
+func condense(out [][]int32) (comp []int32, dag [][]int32) {
+	n := len(out)
+	comp = make([]int32, n)
+	index, low := make([]int32, n), make([]int32, n) // index 0: not visited
+	onStack := make([]bool, n)
+	var stack []int32
+	type frame struct {
+		v    int32
+		next int
+	}
+	var calls []frame
+	count, components := int32(0), int32(0)
+	for root := range n {
+		if index[root] != 0 {
+			continue
+		}
+		calls = append(calls, frame{v: int32(root)})
+		for len(calls) > 0 {
+			f := &calls[len(calls)-1]
+			v := f.v
+			if f.next == 0 {
+				count++
+				index[v], low[v] = count, count
+				stack, onStack[v] = append(stack, v), true
+			}
+			if f.next < len(out[v]) {
+				w := out[v][f.next]
+				f.next++
+				if index[w] == 0 {
+					calls = append(calls, frame{v: w})
+				} else if onStack[w] {
+					low[v] = min(low[v], index[w])
+				}
+				continue
+			}
+			calls = calls[:len(calls)-1]
+			if len(calls) > 0 {
+				p := calls[len(calls)-1].v
+				low[p] = min(low[p], low[v])
+			}
+			if low[v] == index[v] {
+				for {
+					w := stack[len(stack)-1]
+					stack, onStack[w] = stack[:len(stack)-1], false
+					comp[w] = components
+					if w == v {
+						break
+					}
+				}
+				components++
+			}
+		}
+	}
+	dag = make([][]int32, components)
+	for v, links := range out {
+		for _, w := range links {
+			if comp[v] != comp[w] {
+				dag[comp[v]] = append(dag[comp[v]], comp[w])
+			}
+		}
+	}
+	for c := range dag {
+		slices.Sort(dag[c])
+		dag[c] = slices.Compact(dag[c])
+	}
+	return comp, dag
+}

@@ -1,0 +1,80 @@
+package revisit
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Templates numbers the templates of a site: documents of one kind whose paths have the same
+// directory once runs of digits are masked, as /2019/05/a.html and /2020/11/b.html have. The
+// zero value is ready.
+type Templates struct{ number map[string]int32 }
+
+// Of returns the template of a document, a new number for a new one.
+func (t *Templates) Of(kind Kind, path string) int32 {
+	var b strings.Builder
+	b.WriteByte('0' + byte(kind))
+	digits := false
+	for _, c := range []byte(directory(path)) {
+		if c >= '0' && c <= '9' {
+			if !digits {
+				b.WriteByte('#')
+			}
+			digits = true
+			continue
+		}
+		digits = false
+		b.WriteByte(c)
+	}
+	if t.number == nil {
+		t.number = make(map[string]int32)
+	}
+	n, ok := t.number[b.String()]
+	if !ok {
+		n = int32(len(t.number))
+		t.number[b.String()] = n
+	}
+	return n
+}
+
+// Depth returns how many directories stand in a path: 0 for /a.html and /a/, 1 for /b/a.html.
+func Depth(path string) int { return max(0, strings.Count(directory(path), "/")-1) }
+
+// directory returns the part of a path up to the last slash that something follows, so that
+// /b/a/, which a static host answers with /b/a/index.html, lies beside /b/a.html.
+func directory(path string) string {
+	path = strings.TrimSuffix(path, "/")
+	return path[:strings.LastIndexByte(path, '/')+1]
+}
+
+// naturally compares paths with runs of digits as numbers, so that /9/ comes before /10/.
+func naturally(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		if digit(x[0]) && digit(y[0]) {
+			var m, n string
+			m, x = number(x)
+			n, y = number(y)
+			if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n)); c != 0 {
+				return c
+			}
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// number splits the run of digits that begins s, without leading zeros, from the rest.
+func number(s string) (run, rest string) {
+	i := 0
+	for i < len(s) && digit(s[i]) {
+		i++
+	}
+	return strings.TrimLeft(s[:i], "0"), s[i:]
+}

@@ -1,0 +1,260 @@
+package revisit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"forage/graph"
+)
+
+// A record is what Site was told in Start or in one cycle, in uvarints and strings (a uvarint
+// length, then bytes):
+//
+//	start      1 documents
+//	cycle      2 full(0|1) now(zigzag) budget fetches… 0 documents
+//	fetch      1+node flags cost(float64, 8 bytes) links keys documents
+//	documents  n, then each: key flags path links keys
+//	keys       n, then each
+//
+// The documents of a full recrawl stand at its end, else with the fetch that found them. Keys
+// of links are kept only where Replay needs them.
+const (
+	recordStart = 1
+	recordCycle = 2
+)
+
+const (
+	flagNotModified = 1 << iota
+	flagGone
+	flagFailed
+	flagChanged
+)
+
+const (
+	flagKind      = 3 // mask
+	flagHome      = 4
+	flagWellKnown = 8
+)
+
+// Record returns what happened since the last call of Record, at Start or in the last cycle.
+// It belongs to the caller.
+func (s *Site) Record() []byte {
+	r := append([]byte(nil), s.record...)
+	s.record = s.record[:0]
+	return r
+}
+
+func appendKeys(b []byte, keys []Key) []byte {
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for _, k := range keys {
+		b = binary.AppendUvarint(b, uint64(k))
+	}
+	return b
+}
+
+// needed reports whether Replay needs the link of d to u.
+func (s *Site) needed(d *Document, u graph.Node) bool {
+	return s.cycle > 0 && int(s.found[u]) == s.cycle || s.docs[u].Kind != HTML && (d.Kind == Sitemap || d.Home)
+}
+
+func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
+	b = binary.AppendUvarint(b, uint64(len(docs)))
+	for i := range docs {
+		d := &docs[i]
+		flags := uint64(d.Kind)
+		if d.Home {
+			flags |= flagHome
+		}
+		if d.WellKnown {
+			flags |= flagWellKnown
+		}
+		b = binary.AppendUvarint(b, uint64(d.Key))
+		b = binary.AppendUvarint(b, flags)
+		b = binary.AppendUvarint(b, uint64(len(d.Path)))
+		b = append(b, d.Path...)
+		b = binary.AppendUvarint(b, uint64(max(d.NumLinks, len(d.Links))))
+		var links []Key
+		for _, k := range d.Links {
+			if u, ok := s.node[k]; ok && s.needed(d, u) {
+				links = append(links, k)
+			}
+		}
+		b = appendKeys(b, links)
+	}
+	return b
+}
+
+func (s *Site) appendFetch(b []byte, v graph.Node, f *Fetch) []byte {
+	var flags uint64
+	for i, on := range []bool{f.NotModified, f.Gone, f.Failed, f.Changed} {
+		if on {
+			flags |= 1 << i
+		}
+	}
+	b = binary.AppendUvarint(b, 1+uint64(v))
+	b = binary.AppendUvarint(b, flags)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f.Cost))
+	b = binary.AppendUvarint(b, uint64(f.Links))
+	var gained []Key
+	for _, k := range f.Gained {
+		if u, ok := s.node[k]; ok && (s.found[u] > s.last[v] || s.docs[u].Kind != HTML) {
+			gained = append(gained, k)
+		}
+	}
+	b = appendKeys(b, gained)
+	return s.appendDocuments(b, f.Found)
+}
+
+// appendCycle puts the head of the cycle before its fetches and its end behind them.
+func (s *Site) appendCycle(fetches []byte) []byte {
+	b := []byte{recordCycle, 0}
+	if s.full {
+		b[1] = 1
+	}
+	b = binary.AppendVarint(b, int64(s.now))
+	b = binary.AppendUvarint(b, uint64(max(0, s.budget)))
+	b = append(append(b, fetches...), 0)
+	return s.appendDocuments(b, s.fresh)
+}
+
+// ErrRecord says that a record is not one that Record returned, or does not follow on those
+// before it.
+var ErrRecord = errors.New("revisit: corrupt record")
+
+// Replay does what a record tells. Call it with all records of a site in their order, before
+// anything else. After an error, which wraps ErrRecord, the Site is of no use.
+func (s *Site) Replay(record []byte) error {
+	r := &reader{b: record}
+	switch kind := r.byte(); kind {
+	case recordStart:
+		docs := r.documents()
+		if r.bad || s.begun {
+			return fmt.Errorf("%w: first crawl", ErrRecord)
+		}
+		s.Start(docs)
+	case recordCycle:
+		full := r.byte() == 1
+		now, budget := Time(r.varint()), int(r.uvarint())
+		if r.bad || !s.begun {
+			return fmt.Errorf("%w: a cycle before the first crawl", ErrRecord)
+		}
+		s.begin(now, budget, full)
+		for {
+			v, f, ok := r.fetch()
+			if !ok {
+				break
+			}
+			if r.bad || int(v) >= len(s.docs) {
+				return fmt.Errorf("%w: cycle %d: document %d of %d", ErrRecord, s.cycle, v, len(s.docs))
+			}
+			s.Observe(v, f)
+		}
+		s.fresh = r.documents()
+		if r.bad || !full && len(s.fresh) > 0 {
+			return fmt.Errorf("%w: cycle %d", ErrRecord, s.cycle)
+		}
+		s.End()
+	default:
+		return fmt.Errorf("%w: kind %d", ErrRecord, kind)
+	}
+	if len(r.b) > 0 {
+		return fmt.Errorf("%w: %d bytes too many", ErrRecord, len(r.b))
+	}
+	s.record = s.record[:0]
+	return nil
+}
+
+// A reader takes values off the front of a record. Once bad, it returns zeros.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) take(n uint64) []byte {
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uvarint() uint64 {
+	x, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+func (r *reader) varint() int64 {
+	x, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+// count reads a number of things of at least size bytes each.
+func (r *reader) count(size int) int {
+	n := r.uvarint()
+	if n > uint64(len(r.b)/size) {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) keys() []Key {
+	var out []Key
+	for range r.count(1) {
+		out = append(out, Key(r.uvarint()))
+	}
+	return out
+}
+
+func (r *reader) documents() []Document {
+	var out []Document
+	for range r.count(5) {
+		d := Document{Key: Key(r.uvarint())}
+		flags := r.uvarint()
+		d.Kind, d.Home, d.WellKnown = Kind(flags&flagKind), flags&flagHome != 0, flags&flagWellKnown != 0
+		d.Path = string(r.take(r.uvarint()))
+		d.NumLinks = int(r.uvarint())
+		d.Links = r.keys()
+		r.bad = r.bad || d.Kind > Sitemap
+		out = append(out, d)
+	}
+	return out
+}
+
+// fetch returns ok=false at the end of a cycle's fetches.
+func (r *reader) fetch() (v graph.Node, f Fetch, ok bool) {
+	n := r.uvarint()
+	if n == 0 {
+		return 0, f, false
+	}
+	flags := r.uvarint()
+	f.NotModified, f.Gone = flags&flagNotModified != 0, flags&flagGone != 0
+	f.Failed, f.Changed = flags&flagFailed != 0, flags&flagChanged != 0
+	if b := r.take(8); b != nil {
+		f.Cost = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+	f.Links = int(r.uvarint())
+	f.Gained, f.Found = r.keys(), r.documents()
+	return graph.Node(n - 1), f, true
+}

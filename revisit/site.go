@@ -1,0 +1,413 @@
+package revisit
+
+import (
+	"fmt"
+	"slices"
+
+	"forage/graph"
+)
+
+// A Key is the caller's own number of a document.
+type Key uint32
+
+// A Document is a page, feed or sitemap at its first fetch.
+type Document struct {
+	Key       Key
+	Path      string // of its URL; decides its number within a batch, and its template
+	Kind      Kind
+	Home      bool
+	WellKnown bool // at a well-known place or named in robots.txt
+	NumLinks  int  // documents of the site that it links to; 0 means len(Links)
+	// Links are the documents of the site that it links to, distinct. Start needs only those
+	// of home and of sitemaps.
+	Links []Key
+}
+
+// A Fetch is what the fetch of an old document showed.
+type Fetch struct {
+	NotModified bool    // 304
+	Gone        bool    // 404 or 410
+	Failed      bool    // no answer worth the name
+	Cost        float64 // in fetches; 0 means 1
+	Changed     bool    // its links are not those of its last good fetch
+	Links       int     // documents of the site that it links to now
+	Gained      []Key   // links that it has now and had not at its last good fetch
+	// Found are the documents that were not known and that this fetch led to, through links
+	// of documents that were not known, all fetched. Links to what could not be fetched may
+	// stay in Gained and Links; they are ignored.
+	Found []Document
+}
+
+// A Site drives a Policy over one site. The caller fetches and says what it saw, in its own
+// keys; Site numbers documents in an order that depends on what was seen only (batch after
+// batch, within a batch by path), works out what each fetch led to, and tells the policy.
+//
+// A first crawl is Start. A cycle is Begin, then Next, a fetch and Observe, again and again,
+// then End. A full recrawl is BeginFull, Observe for every known document in any order, End.
+// After Start and after End, Record returns what happened in bytes; Replay of all of a site's
+// records, in order, brings a new Site with any policy to the same point.
+//
+// Memory: about 50 bytes a document, and the links among documents found in one cycle.
+type Site struct {
+	policy Policy
+
+	cycle  int
+	now    Time
+	budget int
+	full   bool
+	open   bool // between Begin and End
+	begun  bool // Start was called
+
+	node      map[Key]graph.Node
+	key       []Key
+	docs      []Page
+	last      []int32 // cycle of the last good fetch
+	found     []int32 // cycle in which it was found
+	gone      []bool  // the last fetch found it gone
+	kids      [][]graph.Node
+	sitemaps  map[graph.Node][]graph.Node // a sitemap's links to sitemaps and feeds
+	templates Templates
+	home      graph.Node
+
+	news    int          // pages found in this cycle
+	visited []seen       // this cycle's fetches
+	fresh   []Document   // full recrawl: found so far
+	mark    []int32      // scratch of led, by node
+	marks   int32        //
+	record  []byte       // of the cycle, or of Start
+	gained  []graph.Node // scratch
+}
+
+// seen is a fetch of the open cycle.
+type seen struct {
+	v      graph.Node
+	fetch  Fetch        // full recrawls only; Found is moved to fresh
+	gained []graph.Node // what it links to of this cycle's documents
+}
+
+// NewSite returns a Site that drives p and knows no document.
+func NewSite(p Policy) *Site {
+	return &Site{policy: p, node: make(map[Key]graph.Node), sitemaps: make(map[graph.Node][]graph.Node), home: graph.None}
+}
+
+// NumDocuments returns how many documents are known. Nodes are below it.
+func (s *Site) NumDocuments() int { return len(s.docs) }
+
+// Cycle returns the number of the current or last cycle of this site; 0: the first crawl.
+func (s *Site) Cycle() int { return s.cycle }
+
+// Key returns the caller's number of a document.
+func (s *Site) Key(v graph.Node) Key { return s.key[v] }
+
+// Node returns the number of a document.
+func (s *Site) Node(k Key) (v graph.Node, ok bool) {
+	v, ok = s.node[k]
+	return v, ok
+}
+
+// Page returns what is known of a document.
+func (s *Site) Page(v graph.Node) Page { return s.docs[v] }
+
+// Start adds the documents of the first crawl, all at once. It panics if called again.
+func (s *Site) Start(docs []Document) {
+	if s.begun {
+		panic("revisit: Start again")
+	}
+	s.begun = true
+	s.learn(docs)
+	s.record = s.appendDocuments(append(s.record, recordStart), docs)
+}
+
+// Begin starts a cycle.
+func (s *Site) Begin(now Time, budget int) { s.begin(now, budget, false) }
+
+// BeginFull starts a cycle in which the caller fetches every known document. The policy
+// hears of the outcome at End.
+func (s *Site) BeginFull(now Time) { s.begin(now, 0, true) }
+
+func (s *Site) begin(now Time, budget int, full bool) {
+	if s.open || !s.begun {
+		panic("revisit: Begin before Start or End")
+	}
+	s.cycle++
+	s.now, s.budget, s.full, s.open = now, budget, full, true
+	s.news, s.visited, s.fresh = 0, s.visited[:0], nil
+	s.record = s.record[:0]
+	s.policy.Begin(now, budget)
+}
+
+// Next returns the next document that the policy wants.
+func (s *Site) Next() (v graph.Node, ok bool) {
+	v, ok = s.policy.Next()
+	if ok && (int(v) >= len(s.docs) || int(s.found[v]) == s.cycle) {
+		panic(fmt.Sprintf("revisit: %T chose %d, which is not an old document", s.policy, v))
+	}
+	return v, ok
+}
+
+// Observe tells what the fetch of v showed and returns what the policy was told; in a full
+// recrawl, where order does not matter, only v is set.
+func (s *Site) Observe(v graph.Node, f Fetch) Visit {
+	if !s.open {
+		panic("revisit: Observe outside a cycle")
+	}
+	if f.Cost == 0 {
+		f.Cost = 1
+	}
+	if s.full {
+		s.fresh = append(s.fresh, f.Found...)
+		f.Found = nil
+		s.visited = append(s.visited, seen{v: v, fetch: f})
+		return Visit{Page: v}
+	}
+	visit := Visit{Page: v, Changed: f.Changed, NotModified: f.NotModified, Gone: f.Gone, Failed: f.Failed, Cost: f.Cost}
+	visit.Found = s.learn(f.Found)
+	s.record = s.appendFetch(s.record, v, &f)
+	gained := s.gain(v, &f)
+	visit.Led = s.led(gained, s.last[v])
+	s.visited = append(s.visited, seen{v: v, gained: s.current(gained)})
+	s.gone[v] = f.Gone
+	if !f.Gone && !f.Failed {
+		s.last[v] = int32(s.cycle)
+	}
+	s.policy.Observe(visit)
+	return visit
+}
+
+// End closes the cycle and returns what the policy was told.
+func (s *Site) End() Cycle {
+	c := Cycle{Full: s.full}
+	if s.full {
+		s.recrawled(&c)
+	}
+	c.New = s.news
+	c.H = s.h()
+	s.policy.End(c)
+	s.open = false
+	s.record = s.appendCycle(s.record)
+	return c
+}
+
+// recrawled works off a full recrawl.
+func (s *Site) recrawled(c *Cycle) {
+	slices.SortFunc(s.visited, func(a, b seen) int { return int(a.v) - int(b.v) })
+	s.learn(s.fresh)
+	for i := range s.visited {
+		s.record = s.appendFetch(s.record, s.visited[i].v, &s.visited[i].fetch)
+	}
+	for i := range s.visited {
+		e := &s.visited[i]
+		if e.fetch.Failed {
+			continue
+		}
+		if e.fetch.Gone != s.gone[e.v] {
+			s.gone[e.v] = e.fetch.Gone
+			if e.fetch.Gone {
+				c.Gone = append(c.Gone, e.v)
+			} else {
+				c.Back = append(c.Back, e.v)
+			}
+		}
+		if !e.fetch.Gone {
+			e.gained = s.current(s.gain(e.v, &e.fetch))
+			s.last[e.v] = int32(s.cycle)
+		}
+		e.fetch = Fetch{}
+	}
+}
+
+// learn numbers documents seen for the first time and returns the pages among them.
+func (s *Site) learn(docs []Document) []graph.Node {
+	if len(docs) == 0 {
+		return nil
+	}
+	order := make([]*Document, 0, len(docs))
+	for i := range docs {
+		order = append(order, &docs[i])
+	}
+	slices.SortFunc(order, func(a, b *Document) int { return naturally(a.Path, b.Path) })
+	first := len(s.docs)
+	fresh := order[:0]
+	for _, d := range order {
+		if _, ok := s.node[d.Key]; ok {
+			continue // the caller found it twice
+		}
+		v := graph.Node(len(s.docs))
+		s.node[d.Key] = v
+		s.key = append(s.key, d.Key)
+		s.docs = append(s.docs, Page{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML,
+			Template: s.templates.Of(d.Kind, d.Path), Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle})
+		s.found = append(s.found, int32(s.cycle))
+		s.last = append(s.last, int32(s.cycle))
+		s.gone = append(s.gone, false)
+		s.kids = append(s.kids, nil)
+		s.mark = append(s.mark, 0)
+		if d.Home {
+			s.home = v
+		}
+		fresh = append(fresh, d)
+	}
+	for i, d := range fresh {
+		v := graph.Node(first + i)
+		for _, k := range d.Links {
+			u, ok := s.node[k]
+			if !ok {
+				continue
+			}
+			if s.cycle > 0 && int(s.found[u]) == s.cycle {
+				s.kids[v] = append(s.kids[v], u)
+			}
+			if d.Kind == Sitemap && s.docs[u].Kind != HTML {
+				s.sitemaps[v] = append(s.sitemaps[v], u)
+			}
+		}
+	}
+	// A list that home or a main sitemap links to is a main one.
+	var changed []graph.Node
+	for i, d := range fresh {
+		v := graph.Node(first + i)
+		switch {
+		case v == s.home:
+			for _, k := range d.Links {
+				if u, ok := s.node[k]; ok {
+					changed = s.main(changed, u)
+				}
+			}
+		case s.docs[v].Main:
+			for _, u := range s.sitemaps[v] {
+				changed = s.main(changed, u)
+			}
+		}
+	}
+	for _, v := range changed {
+		if int(v) < first {
+			s.policy.Learn(v, s.docs[v])
+		}
+	}
+	var pages []graph.Node
+	for i := range fresh {
+		v := graph.Node(first + i)
+		s.policy.Learn(v, s.docs[v])
+		if s.docs[v].Kind == HTML {
+			pages = append(pages, v)
+		}
+	}
+	if s.cycle > 0 {
+		s.news += len(pages)
+	}
+	return pages
+}
+
+// main marks v, if it is a list, and what it lists as main, and appends what it marked.
+func (s *Site) main(marked []graph.Node, v graph.Node) []graph.Node {
+	if s.docs[v].Kind == HTML || s.docs[v].Main {
+		return marked
+	}
+	s.docs[v].Main = true
+	marked = append(marked, v)
+	for _, u := range s.sitemaps[v] {
+		marked = s.main(marked, u)
+	}
+	return marked
+}
+
+// gain translates the links that v gained, and keeps v's page up to date. The result holds
+// until the next call.
+func (s *Site) gain(v graph.Node, f *Fetch) []graph.Node {
+	s.gained = s.gained[:0]
+	for _, k := range f.Gained {
+		if u, ok := s.node[k]; ok && u != v {
+			s.gained = append(s.gained, u)
+		}
+	}
+	if f.Gone || f.Failed || f.NotModified {
+		return s.gained
+	}
+	var changed []graph.Node
+	if s.docs[v].Kind == Sitemap {
+		for _, u := range s.gained {
+			if s.docs[u].Kind != HTML {
+				s.sitemaps[v] = append(s.sitemaps[v], u)
+			}
+		}
+	}
+	if v == s.home || s.docs[v].Kind == Sitemap && s.docs[v].Main {
+		for _, u := range s.gained {
+			changed = s.main(changed, u)
+		}
+	}
+	if s.docs[v].Links != f.Links {
+		s.docs[v].Links = f.Links
+		changed = append(changed, v)
+	}
+	for _, u := range changed {
+		s.policy.Learn(u, s.docs[u])
+	}
+	return s.gained
+}
+
+// led returns the pages found after cycle since that links lead to, chains included.
+func (s *Site) led(links []graph.Node, since int32) []graph.Node {
+	s.marks++
+	var all []graph.Node // documents; pages are kept at the end
+	visit := func(u graph.Node) {
+		if s.mark[u] != s.marks {
+			s.mark[u] = s.marks
+			all = append(all, u)
+		}
+	}
+	for _, u := range links {
+		if s.found[u] > since {
+			visit(u)
+		}
+	}
+	for i := 0; i < len(all); i++ {
+		for _, u := range s.kids[all[i]] {
+			visit(u)
+		}
+	}
+	pages := all[:0]
+	for _, u := range all {
+		if s.docs[u].Kind == HTML {
+			pages = append(pages, u)
+		}
+	}
+	slices.Sort(pages)
+	return pages
+}
+
+// current returns the links that lead to documents found in this cycle.
+func (s *Site) current(links []graph.Node) []graph.Node {
+	var out []graph.Node
+	for _, u := range links {
+		if int(s.found[u]) == s.cycle {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// h returns H_t of the open cycle.
+func (s *Site) h() *H {
+	var pages, lists, old []graph.Node
+	for v := len(s.docs) - 1; v >= 0 && int(s.found[v]) == s.cycle; v-- {
+		if s.docs[v].Kind == HTML {
+			pages = append(pages, graph.Node(v))
+		} else {
+			lists = append(lists, graph.Node(v))
+		}
+	}
+	links := make(map[graph.Node][]graph.Node)
+	for _, e := range s.visited {
+		if len(e.gained) > 0 && links[e.v] == nil {
+			old = append(old, e.v)
+			links[e.v] = e.gained
+		}
+	}
+	return NewH(pages, lists, old, func(v graph.Node) []graph.Node {
+		if int(s.found[v]) == s.cycle {
+			return s.kids[v]
+		}
+		return links[v]
+	})
+}
