@@ -1,0 +1,517 @@
+// Package frontier decides which host may be asked next, and when: the crawler's politeness.
+//
+// Start with Queue. The caller numbers its hosts, keeps their URLs (or whatever stands for
+// them, T) in its own store behind Backlog, and then repeats:
+//
+//	h, item, next, ok := q.Acquire(now) // ok=false: nothing before next
+//	… fetch item …
+//	q.Release(h, now, frontier.Answer{…})
+//
+// Wake tells that a host has something to fetch. The package does no I/O and reads no clock:
+// the same calls give the same answers.
+//
+// What holds at any time:
+//
+//   - A host has one request out, and the next one starts no sooner after the end of the last
+//     than its delay: the largest of Config.Delay, the host's crawl delay (SetCrawlDelay) and
+//     twice its last response time, the latter two at most MaxDelay. The delay runs from the
+//     end of a request, so that the server too sees it between two arrivals.
+//   - A host that asks for less gets less: Retry-After is obeyed, and after 429, 503, a
+//     challenge page or a failure the waits double from MinBackoff to MaxBackoff, until an
+//     answer is fine again. After MaxBlocked challenge pages in a row the host is paused.
+//   - All hosts at one IP address have at most Config.PerAddr requests out together (SetAddr),
+//     without any delay between them, so that shared hosting is not strangled.
+//   - With Config.Delay 0 the delay, the response-time delay and the bound of addresses are
+//     off, and one host may have all of Config.Parallel. Crawl delays and Retry-After stay; a
+//     host with a crawl delay has one request out.
+//
+// Memory: some 200 bytes for each host known, and at most Config.MaxHeld items, or one for
+// each host that is due if these are more. Hosts that wait long hold none.
+package frontier
+
+import (
+	"cmp"
+	"net/netip"
+	"time"
+)
+
+// Limits of politeness.
+const (
+	MaxDelay   = 300 * time.Second // of crawl delays and response-time delays
+	MinBackoff = time.Second       // the first wait after trouble, or the host's delay if that is longer
+	MaxBackoff = time.Hour         // of waits that double; Retry-After may ask for more
+	MaxBlocked = 20                // challenge pages in a row that pause a host
+	spillAfter = time.Minute       // a host that waits longer holds no items
+)
+
+// A Host is the caller's number of a host: what shares one politeness delay.
+type Host uint32
+
+// A Backlog is where the items of hosts live. Queue calls it from inside its own methods, so
+// it must not call back.
+type Backlog[T any] interface {
+	// Fill appends up to max items of h to into, in the order in which they shall be fetched,
+	// and takes them off. Fewer than max means that there are no more until the next Wake.
+	Fill(h Host, max int, into []T) []T
+	// Spill takes back items of h that were filled but not fetched; they come first again.
+	Spill(h Host, items []T)
+}
+
+// Config says how polite to be.
+type Config struct {
+	Delay    time.Duration // least gap between two requests to a host; 0 switches it off, see above
+	Parallel int           // requests out at once over all hosts; 0 means 64
+	PerAddr  int           // requests out at once to one IP address; 0 means 8
+	Batch    int           // items asked of the backlog at once, for one host; 0 means 256
+	MaxHeld  int           // items held over all hosts; 0 means 65536
+}
+
+// A Kind tells what an answer says about the load of its host.
+type Kind uint8
+
+const (
+	Fine       Kind = iota // any answer that is none of the below, 404 and 500 included
+	Overloaded             // 429 or 503
+	Blocked                // a challenge or rate-limit page
+	Failed                 // no answer: no connection, or one that broke off
+)
+
+// An Answer is what Release needs to know of a finished request.
+type Answer struct {
+	Kind       Kind
+	Took       time.Duration // response time; 0 if unknown
+	RetryAfter time.Duration // asked for by the host; 0 if not
+}
+
+// A State is what must survive a restart for politeness to hold across it.
+type State struct {
+	Next       time.Time     // not to be asked before
+	CrawlDelay time.Duration // by robots.txt
+	Backoff    int           // waits doubled so far
+	Blocked    int           // challenge pages in a row
+	Paused     bool
+	Reason     string // why Paused
+}
+
+// A Queue holds the hosts of a crawl. It is not safe for concurrent use.
+type Queue[T any] struct {
+	cfg     Config
+	backlog Backlog[T]
+	hosts   map[Host]*host[T]
+	addrs   map[netip.Addr]*addr[T]
+	heap    []*host[T] // those that may be acquired, by next and seq
+	seq     uint64
+	out     int // requests out
+	held    int // items in the queues
+}
+
+type host[T any] struct {
+	id    Host
+	queue []T // items held; queue[head:] are to be fetched
+	head  int
+	more  bool // the backlog may have items
+	out   int
+	addr  *addr[T]
+	seq   uint64 // order of hosts that are due at the same time
+	pos   int    // in the heap; -1: not there
+	line  bool   // waits in addr's line
+	State
+}
+
+// An addr is an IP address and the hosts that wait for one of its slots.
+type addr[T any] struct {
+	ip   netip.Addr
+	out  int
+	refs int // hosts
+	line []*host[T]
+}
+
+// New returns an empty queue over backlog.
+func New[T any](cfg Config, backlog Backlog[T]) *Queue[T] {
+	cfg.Parallel = cmp.Or(cfg.Parallel, 64)
+	cfg.PerAddr = cmp.Or(cfg.PerAddr, 8)
+	cfg.Batch = cmp.Or(cfg.Batch, 256)
+	cfg.MaxHeld = cmp.Or(cfg.MaxHeld, 1<<16)
+	return &Queue[T]{cfg: cfg, backlog: backlog, hosts: map[Host]*host[T]{}, addrs: map[netip.Addr]*addr[T]{}}
+}
+
+func (q *Queue[T]) host(id Host) *host[T] {
+	h := q.hosts[id]
+	if h == nil {
+		h = &host[T]{id: id, pos: -1}
+		q.hosts[id] = h
+	}
+	return h
+}
+
+// Wake tells that the backlog has items for h. O(log hosts), O(1) if h knew already.
+func (q *Queue[T]) Wake(id Host) {
+	h := q.host(id)
+	if !h.more {
+		h.more = true
+		q.place(h)
+	}
+}
+
+// Acquire returns the host that has been due for longest, and its next item: a request is
+// out until Release or Undo. ok=false: nothing may be fetched now. Then next is the time at
+// which the next host is due, or zero if that takes a Release, Wake or Resume first.
+// O(log hosts) a host looked at. A host is looked at in vain only when its address is full,
+// at most PerAddr of them for each request that ends, or when its backlog has run dry.
+func (q *Queue[T]) Acquire(now time.Time) (id Host, item T, next time.Time, ok bool) {
+	if q.out >= q.cfg.Parallel {
+		return
+	}
+	for len(q.heap) > 0 {
+		h := q.heap[0]
+		if h.Next.After(now) {
+			return id, item, h.Next, false
+		}
+		if q.full(h.addr) {
+			q.remove(h)
+			h.line = true
+			h.addr.line = append(h.addr.line, h)
+			continue
+		}
+		if h.head == len(h.queue) {
+			q.fill(h)
+			if len(h.queue) == 0 {
+				q.place(h)
+				continue
+			}
+		}
+		item = h.queue[h.head]
+		clear(h.queue[h.head : h.head+1])
+		h.head++
+		q.held--
+		q.count(h, 1)
+		q.seq++
+		h.seq = q.seq // others that are due come first
+		q.place(h)
+		return h.id, item, next, true
+	}
+	return
+}
+
+func (q *Queue[T]) fill(h *host[T]) {
+	n := max(1, min(q.cfg.Batch, q.cfg.MaxHeld-q.held))
+	h.queue, h.head = q.backlog.Fill(h.id, n, h.queue[:0]), 0
+	h.more = len(h.queue) >= n
+	q.held += len(h.queue)
+}
+
+// Release tells that a request of h has ended at now. O(log hosts).
+func (q *Queue[T]) Release(id Host, now time.Time, a Answer) {
+	h := q.host(id)
+	if h.out == 0 {
+		panic("frontier: Release without Acquire")
+	}
+	q.count(h, -1)
+	delay := min(h.CrawlDelay, MaxDelay)
+	if q.cfg.Delay > 0 {
+		delay = max(delay, q.cfg.Delay, min(2*a.Took, MaxDelay))
+	}
+	wait := max(delay, a.RetryAfter)
+	if a.Kind == Fine {
+		h.Backoff, h.Blocked = 0, 0
+	} else {
+		// Requests that were out together count as one trouble, not as one each.
+		if !now.Before(h.Next) {
+			h.Backoff++
+		}
+		back := max(delay, MinBackoff)
+		for range h.Backoff - 1 {
+			if back >= MaxBackoff {
+				break
+			}
+			back = min(2*back, MaxBackoff)
+		}
+		wait = max(wait, back)
+	}
+	if a.Kind == Blocked {
+		if h.Blocked++; h.Blocked >= MaxBlocked && !h.Paused {
+			h.Paused, h.Reason = true, "blocked by the site: challenge pages, one after another"
+		}
+	}
+	if t := now.Add(wait); t.After(h.Next) {
+		h.Next = t
+	}
+	q.place(h)
+	if h.Paused || wait > spillAfter {
+		q.spill(h)
+	}
+}
+
+// Undo takes an Acquire back: item was not fetched and comes first again.
+func (q *Queue[T]) Undo(id Host, item T) {
+	h := q.host(id)
+	if h.out == 0 {
+		panic("frontier: Undo without Acquire")
+	}
+	q.count(h, -1)
+	if h.head > 0 {
+		h.head--
+		h.queue[h.head] = item
+	} else {
+		h.queue = append([]T{item}, h.queue...)
+	}
+	q.held++
+	q.place(h)
+	if h.Paused {
+		q.spill(h)
+	}
+}
+
+// Pause stops h: requests that are out may end, no more are given. reason is for people.
+func (q *Queue[T]) Pause(id Host, reason string) {
+	h := q.host(id)
+	h.Paused, h.Reason = true, reason
+	q.place(h)
+	q.spill(h)
+}
+
+// Resume ends a pause, whoever began it. Delays and Retry-After still hold.
+func (q *Queue[T]) Resume(id Host) {
+	h := q.host(id)
+	h.Paused, h.Reason, h.Blocked = false, "", 0
+	q.place(h)
+}
+
+// Hold keeps h from being asked before t.
+func (q *Queue[T]) Hold(id Host, t time.Time) {
+	h := q.host(id)
+	if t.After(h.Next) {
+		h.Next = t
+		q.place(h)
+		q.call(h.addr)
+	}
+}
+
+// SetCrawlDelay sets the delay that robots.txt asks for; 0 means none.
+func (q *Queue[T]) SetCrawlDelay(id Host, d time.Duration) {
+	h := q.host(id)
+	h.CrawlDelay = d
+	q.place(h)
+}
+
+// SetAddr tells the IP address that h resolves to. It returns false if h has a request out
+// and the address has too many with it: the caller must Undo that one, and h gets its turn
+// when another request to the address ends.
+func (q *Queue[T]) SetAddr(id Host, ip netip.Addr) bool {
+	h := q.host(id)
+	if h.addr == nil || h.addr.ip != ip {
+		out := h.out
+		q.count(h, -out)
+		q.leave(h)
+		a := q.addrs[ip]
+		if a == nil {
+			a = &addr[T]{ip: ip}
+			q.addrs[ip] = a
+		}
+		a.refs++
+		h.addr = a
+		q.count(h, out)
+		q.place(h)
+	}
+	return q.cfg.Delay == 0 || h.out == 0 || h.addr.out <= q.cfg.PerAddr
+}
+
+// leave takes h off its address, which has no request of h.
+func (q *Queue[T]) leave(h *host[T]) {
+	a := h.addr
+	if a == nil {
+		return
+	}
+	if h.line {
+		h.line = false
+		for i, x := range a.line {
+			if x == h {
+				a.line = append(a.line[:i], a.line[i+1:]...)
+				break
+			}
+		}
+	}
+	h.addr = nil
+	if a.refs--; a.refs == 0 {
+		delete(q.addrs, a.ip)
+	} else {
+		q.call(a)
+	}
+}
+
+// Spill gives the items that h holds back to the backlog, as when their order has changed.
+func (q *Queue[T]) Spill(id Host) {
+	h := q.host(id)
+	q.spill(h)
+	q.place(h)
+}
+
+func (q *Queue[T]) spill(h *host[T]) {
+	if rest := h.queue[h.head:]; len(rest) > 0 {
+		q.held -= len(rest)
+		q.backlog.Spill(h.id, rest)
+		h.more = true
+	}
+	h.queue, h.head = nil, 0
+}
+
+// State returns what to keep of h for a restart.
+func (q *Queue[T]) State(id Host) State {
+	if h := q.hosts[id]; h != nil {
+		return h.State
+	}
+	return State{}
+}
+
+// Restore sets what State told before a restart.
+func (q *Queue[T]) Restore(id Host, s State) {
+	h := q.host(id)
+	h.State = s
+	q.place(h)
+	q.call(h.addr)
+}
+
+// Forget drops h from memory if nothing is out and nothing known to wait for it. The caller
+// keeps its State, and restores it before the next Wake.
+func (q *Queue[T]) Forget(id Host) (State, bool) {
+	h := q.hosts[id]
+	if h == nil || h.out > 0 || h.more || h.head < len(h.queue) {
+		return State{}, false
+	}
+	q.leave(h)
+	delete(q.hosts, id)
+	return h.State, true
+}
+
+// Stats are counts for progress.
+type Stats struct {
+	Hosts  int // known
+	Active int // with something to fetch, not paused, and below their bound of requests
+	Lined  int // that wait for an address
+	Out    int // requests out
+	Held   int // items in memory
+}
+
+// Stats counts. O(addresses).
+func (q *Queue[T]) Stats() Stats {
+	s := Stats{Hosts: len(q.hosts), Active: len(q.heap), Out: q.out, Held: q.held}
+	for _, a := range q.addrs {
+		s.Lined += len(a.line)
+	}
+	return s
+}
+
+// full reports whether a has no slot left.
+func (q *Queue[T]) full(a *addr[T]) bool {
+	return a != nil && q.cfg.Delay > 0 && a.out >= q.cfg.PerAddr
+}
+
+// count adds n requests out to h, its address and the whole, and calls hosts from the
+// address's line to the slots that this frees.
+func (q *Queue[T]) count(h *host[T], n int) {
+	h.out += n
+	q.out += n
+	a := h.addr
+	if a == nil {
+		return
+	}
+	a.out += n
+	q.call(a)
+}
+
+// call takes as many hosts from a's line as a has free slots. Some may find the slots taken
+// when their turn comes, and go back into the line.
+func (q *Queue[T]) call(a *addr[T]) {
+	if a == nil {
+		return
+	}
+	for free := q.cfg.PerAddr - a.out; free > 0 && len(a.line) > 0; {
+		h := a.line[0]
+		a.line = a.line[1:]
+		h.line = false
+		if q.settle(h); h.pos >= 0 {
+			free--
+		}
+	}
+}
+
+// place does settle; if h then cannot use a slot of its address, another host is called.
+func (q *Queue[T]) place(h *host[T]) {
+	if q.settle(h); h.pos < 0 {
+		q.call(h.addr)
+	}
+}
+
+// settle puts h into the heap, moves it, or takes it out, as its state demands.
+func (q *Queue[T]) settle(h *host[T]) {
+	most := 1
+	if q.cfg.Delay == 0 && h.CrawlDelay == 0 {
+		most = q.cfg.Parallel
+	}
+	switch want := !h.Paused && !h.line && h.out < most && (h.more || h.head < len(h.queue)); {
+	case want && h.pos < 0:
+		h.pos = len(q.heap)
+		q.heap = append(q.heap, h)
+		q.up(h.pos)
+	case want:
+		q.down(q.up(h.pos))
+	case h.pos >= 0:
+		q.remove(h)
+	}
+}
+
+func (q *Queue[T]) remove(h *host[T]) {
+	i, last := h.pos, len(q.heap)-1
+	q.swap(i, last)
+	q.heap[last] = nil
+	q.heap = q.heap[:last]
+	h.pos = -1
+	if i < last {
+		q.down(q.up(i))
+	}
+}
+
+func (q *Queue[T]) less(i, j int) bool {
+	a, b := q.heap[i], q.heap[j]
+	if c := a.Next.Compare(b.Next); c != 0 {
+		return c < 0
+	}
+	if a.seq != b.seq {
+		return a.seq < b.seq
+	}
+	return a.id < b.id
+}
+
+func (q *Queue[T]) swap(i, j int) {
+	q.heap[i], q.heap[j] = q.heap[j], q.heap[i]
+	q.heap[i].pos, q.heap[j].pos = i, j
+}
+
+func (q *Queue[T]) up(i int) int {
+	for i > 0 {
+		p := (i - 1) / 2
+		if !q.less(i, p) {
+			break
+		}
+		q.swap(i, p)
+		i = p
+	}
+	return i
+}
+
+func (q *Queue[T]) down(i int) {
+	for {
+		c := 2*i + 1
+		if c >= len(q.heap) {
+			return
+		}
+		if c+1 < len(q.heap) && q.less(c+1, c) {
+			c++
+		}
+		if !q.less(c, i) {
+			return
+		}
+		q.swap(i, c)
+		i = c
+	}
+}
