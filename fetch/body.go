@@ -1,0 +1,84 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+)
+
+// readBody reads and decodes at most limit bytes of body into the request's buffer, notes in
+// o how that went, and returns the bytes. A body that turns out to be of a type that we do
+// not read is left after its first bytes.
+func (c *Client) readBody(r *Request, o *Outcome, body io.Reader, limit int64) []byte {
+	m := &meter{r: body}
+	defer func() { o.Wire += m.n }()
+	d, err := decode(m, o.Header.Values("Content-Encoding"), limit)
+	if err != nil {
+		o.Class, o.Reason = Malformed, err.Error()
+		return nil
+	}
+	defer d.close()
+	b := r.Buffer[:0]
+	if cap(b) == 0 {
+		b = make([]byte, 0, 16<<10)
+	}
+	sniffed := r.Any || o.Class != OK
+	for {
+		if len(b) == cap(b) {
+			b = grow(b, limit)
+		}
+		n, err := d.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if !sniffed && (len(b) >= sniffLen || err != nil) {
+			sniffed = true
+			kind, found := sniff(o.ContentType, o.Kind, b[:min(len(b), sniffLen)])
+			o.Kind = kind
+			if kind == Other && len(b) > 0 {
+				o.Class, o.Reason = NotHTML, "content type "+found+" by its first bytes"
+				return nil
+			}
+		}
+		if int64(len(b)) > limit {
+			b, o.Cut = b[:limit], CutLong
+			break
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			o.Cut = CutShort
+			if timedOut(m.err) {
+				o.Cut = CutTime
+			}
+			break
+		}
+	}
+	o.Undecoded = d.raw
+	if o.Cut == CutShort || o.Cut == CutTime {
+		o.Reason = "the body was " + o.Cut.String()
+		if len(b) == 0 && o.Class == OK {
+			o.Class = Broken
+			if o.Cut == CutTime {
+				o.Class = Timeout
+			}
+		}
+	}
+	return b
+}
+
+func timedOut(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// grow makes room for more. Steps of four keep both copies of a large body well below twice
+// its size, and stop at one byte over the limit, which shows that there was more.
+func grow(b []byte, limit int64) []byte {
+	n := min(int64(cap(b))*4, limit+1)
+	if n <= int64(cap(b)) {
+		n = int64(cap(b)) + 1
+	}
+	nb := make([]byte, len(b), n)
+	copy(nb, b)
+	return nb
+}

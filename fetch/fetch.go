@@ -1,0 +1,249 @@
+// Package fetch makes one HTTP request at a time, safely, and says what became of it.
+//
+// Start with Client.Fetch: it sends one GET and returns an Outcome, whose Class tells a page
+// from a redirect, a refusal from a failure. Outcomes are values; an error means only that
+// the caller's context ended. Redirects are not followed: the caller checks the target as it
+// checks any link and asks again (see Chain). Client.Robots fetches the rules of one host,
+// and Robots decides what they allow.
+//
+// The package trusts no server. It connects only to public addresses, decided by the address
+// in use and not by a name (see Config.AllowPrivate); it bounds time, header, body, and what
+// a compressed body unpacks to; it keeps no cookies and takes no proxy from the environment.
+// Politeness is not its concern: package frontier decides when a host may be asked.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Config says how to fetch. The zero value works.
+type Config struct {
+	UserAgent    string         // default: Agent("")
+	Parallel     int            // connections kept to one host; 0 means 64
+	Timeout      time.Duration  // of a request in all; 0 means 60 s
+	HeaderWait   time.Duration  // from the request to the end of the header block; 0 means 30 s
+	ConnectWait  time.Duration  // for a connection, and again for TLS; 0 means 10 s
+	MaxBody      int64          // bytes kept of a decoded body; the rest is cut; 0 means 15 MiB
+	MaxHeader    int64          // bytes of a header block; 0 means 1 MiB
+	AllowPrivate []netip.Prefix // addresses to connect to although they are not public
+	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
+	Fields       []SiteField    // header fields for single hosts
+	Cookies      *Cookies       // cookies to send; nil means none
+}
+
+// A SiteField is a header field for one host only, so that a secret goes nowhere else.
+type SiteField struct {
+	Host        string // host or host:port as in the URL, lower case
+	Name, Value string
+}
+
+// Agent returns the user agent of a crawl; contact is a URL or a mail address where its
+// operator can be reached, or "".
+func Agent(contact string) string {
+	if contact == "" {
+		return "forage/1.0"
+	}
+	return "forage/1.0 (+" + contact + ")"
+}
+
+// AgentToken is the name that robots.txt files call us by.
+const AgentToken = "forage"
+
+const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+const acceptEncoding = "gzip, br, zstd, deflate"
+
+// A Client fetches. It is safe for use by several goroutines.
+type Client struct {
+	cfg      Config
+	guard    guard
+	dialer   *net.Dialer
+	h2, h1   *http.Transport // h1 for hosts that misdirect HTTP/2
+	resolver *net.Resolver
+}
+
+// New returns a client. It fails if the configuration cannot work.
+func New(cfg Config) (*Client, error) {
+	def := func(p *time.Duration, d time.Duration) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	def(&cfg.Timeout, 60*time.Second)
+	def(&cfg.HeaderWait, 30*time.Second)
+	def(&cfg.ConnectWait, 10*time.Second)
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = Agent("")
+	}
+	if cfg.Parallel == 0 {
+		cfg.Parallel = 64
+	}
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = 15 << 20
+	}
+	if cfg.MaxHeader == 0 {
+		cfg.MaxHeader = 1 << 20
+	}
+	for _, f := range append([]SiteField{{Name: "User-Agent", Value: cfg.UserAgent}}, cfg.Fields...) {
+		if !validField(f.Name, f.Value) {
+			return nil, fmt.Errorf("header field %q: the name must be a token, the value one line of text", f.Name)
+		}
+		switch http.CanonicalHeaderKey(f.Name) {
+		case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade":
+			return nil, fmt.Errorf("header field %q is not ours to set", f.Name)
+		}
+	}
+	if p := cfg.Proxy; p != nil && (p.Host == "" || p.Scheme != "http" && p.Scheme != "https" && p.Scheme != "socks5") {
+		return nil, fmt.Errorf("proxy: want http://, https:// or socks5:// and a host") // not its text: it may hold a secret
+	}
+	c := &Client{cfg: cfg, guard: guard{cfg.AllowPrivate}, resolver: net.DefaultResolver}
+	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, Control: c.guard.control, KeepAlive: 30 * time.Second}
+	c.h2, c.h1 = c.transport(true), c.transport(false)
+	return c, nil
+}
+
+func (c *Client) transport(h2 bool) *http.Transport {
+	t := &http.Transport{
+		DialContext:            c.dialer.DialContext,
+		TLSHandshakeTimeout:    c.cfg.ConnectWait,
+		ResponseHeaderTimeout:  c.cfg.HeaderWait,
+		MaxResponseHeaderBytes: c.cfg.MaxHeader,
+		MaxIdleConns:           4 * c.cfg.Parallel,
+		MaxIdleConnsPerHost:    c.cfg.Parallel,
+		IdleConnTimeout:        30 * time.Second,
+		DisableCompression:     true, // decoded here, within limits
+		ReadBufferSize:         16 << 10,
+		Protocols:              new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(true)
+	t.Protocols.SetHTTP2(h2)
+	if p := c.cfg.Proxy; p != nil {
+		t.Proxy = http.ProxyURL(p)
+		// The operator named the proxy, so its own address is not guarded; the targets are
+		// (see Fetch), as far as names tell.
+		t.DialContext = (&net.Dialer{Timeout: c.cfg.ConnectWait}).DialContext
+	}
+	return t
+}
+
+// Close closes the idle connections. Requests in flight are not disturbed.
+func (c *Client) Close() {
+	c.h2.CloseIdleConnections()
+	c.h1.CloseIdleConnections()
+}
+
+// A Request is one GET.
+type Request struct {
+	URL          string // absolute, http or https; fragment and user are dropped
+	ETag         string // sent as If-None-Match, verbatim; "" means none
+	LastModified string // sent as If-Modified-Since, verbatim; "" means none
+	Any          bool   // read a body of any type: for what should be a sitemap, a feed, robots.txt
+	MaxBody      int64  // 0 means the client's; never more than the client's
+	Buffer       []byte // Outcome.Body is built in its storage; the caller takes it back with Body
+}
+
+// Fetch sends r and returns what came of it. The error is ctx's own, and nothing else.
+// It blocks for at most Config.Timeout. Memory: the decoded body, at most MaxBody, and some
+// 100 KiB (br and zstd: up to 16 MiB) for decoding.
+func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
+	start := time.Now()
+	o := &Outcome{URL: r.URL}
+	u, err := parseURL(r.URL)
+	if err != nil {
+		o.Class, o.Reason = BadURL, err.Error()
+		return o, nil
+	}
+	if err := c.admit(ctx, u); err != nil {
+		c.fail(o, err)
+		return o, ctx.Err()
+	}
+	tctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	c.roundTrip(tctx, u, r, o, start)
+	o.Elapsed = time.Since(start)
+	if err := ctx.Err(); err != nil && (!o.Class.Answered() || o.Cut != Whole) {
+		return o, err
+	}
+	return o, nil
+}
+
+// parseURL returns the parts of an absolute http or https URL, without fragment and user.
+func parseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		var e *url.Error
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return nil, fmt.Errorf("no valid URL: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, errors.New("want http:// or https:// and a host")
+	}
+	u.Fragment, u.RawFragment, u.User = "", "", nil
+	return u, nil
+}
+
+// admit checks what can be known before a connection: the port, an address in the URL, and
+// behind a proxy, which connects for us, all addresses of the name.
+func (c *Client) admit(ctx context.Context, u *url.URL) error {
+	if p := u.Port(); p != "" {
+		var n uint16
+		if _, err := fmt.Sscan(p, &n); err != nil || badPort(n) {
+			return badPortError(n)
+		}
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return c.guard.check(a)
+	}
+	if c.cfg.Proxy == nil {
+		return nil
+	}
+	as, err := c.Resolve(ctx, u.Hostname())
+	if err != nil {
+		return err
+	}
+	for _, a := range as {
+		if err := c.guard.check(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resolve returns the addresses of host, a name or an address. Its errors are *net.DNSError
+// or ctx's.
+func (c *Client) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectWait)
+	defer cancel()
+	as, err := c.resolver.LookupNetIP(ctx, "ip", host)
+	for i := range as {
+		as[i] = as[i].Unmap()
+	}
+	return as, err
+}
+
+// validField reports whether a header field may be sent.
+func validField(name, value string) bool {
+	if name == "" {
+		return false
+	}
+	for i := range len(name) {
+		if b := name[i]; b <= ' ' || b >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, b) >= 0 {
+			return false
+		}
+	}
+	for i := range len(value) {
+		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,187 @@
+package fetch
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// smallBody is how much is read of a body that serves only to tell what kind of answer this is.
+const smallBody = 16 << 10
+
+// judge fills o from the status, the header and as much of the body as the answer deserves.
+func (c *Client) judge(u *url.URL, r *Request, o *Outcome, body io.Reader) {
+	o.ContentType = o.Header.Get("Content-Type")
+	o.ETag = o.Header.Get("ETag")
+	o.LastModified = o.Header.Get("Last-Modified")
+	o.Kind = kindOf(o.ContentType)
+	switch s := o.Status; {
+	case s == 429:
+		o.Class = TooManyRequests
+	case s == 304 && (r.ETag != "" || r.LastModified != ""):
+		o.Class = NotModified
+		return
+	case s == 304:
+		o.Class, o.Reason = Malformed, "304 to a request without conditions"
+		return
+	case s == 204 || s == 205:
+		o.Class = NoContent
+		return
+	case s >= 200 && s < 300:
+		o.Class = OK
+	case s >= 300 && s < 400:
+		o.redirect(u)
+		c.drain(o, body)
+		return
+	case s == 404:
+		o.Class = NotFound
+	case s == 410:
+		o.Class = Gone
+	case s >= 400 && s < 500:
+		o.Class = ClientError
+	case s >= 500 && s < 600:
+		o.Class = ServerError
+	default:
+		o.Class, o.Reason = Malformed, fmt.Sprintf("status %d", s)
+		return
+	}
+	if o.Class != OK {
+		o.RetryAfter = retryAfter(o.Header, time.Now())
+		if n := c.readBody(r, o, body, smallBody); o.blockedBy(n) {
+			o.Class = Blocked
+		}
+		o.Body, o.Cut, o.Undecoded = nil, Whole, false
+		return
+	}
+	limit := c.cfg.MaxBody
+	if r.MaxBody > 0 {
+		limit = min(limit, r.MaxBody)
+	}
+	if o.ContentType != "" && o.Kind == Other && !r.Any {
+		o.Class, o.Reason = NotHTML, "content type "+o.ContentType
+		return // the body is not read: the connection is closed instead
+	}
+	b := c.readBody(r, o, body, limit)
+	if o.Class != OK {
+		return
+	}
+	o.Body = b
+	if o.blockedBy(b) {
+		o.Class, o.Body = Blocked, nil
+	}
+}
+
+// redirect sets the target, or makes o a client error if there is none to go to.
+func (o *Outcome) redirect(u *url.URL) {
+	loc := o.Header.Get("Location")
+	switch o.Status {
+	case 301, 302, 303, 307, 308:
+	default:
+		loc = ""
+	}
+	if loc == "" {
+		o.Class, o.Reason = ClientError, fmt.Sprintf("status %d without a target", o.Status)
+		return
+	}
+	t, err := u.Parse(escapeLocation(loc))
+	if err != nil || t.Host == "" || t.Scheme != "http" && t.Scheme != "https" {
+		o.Class, o.Reason = ClientError, fmt.Sprintf("redirects to %q", loc)
+		return
+	}
+	t.Fragment, t.RawFragment, t.User = "", "", nil
+	if t.Path == "" {
+		t.Path = "/"
+	}
+	o.Class, o.Location = Redirect, t.String()
+	o.Permanent = o.Status == 301 || o.Status == 308
+}
+
+// escapeLocation percent-encodes what net/url refuses and browsers take: stray % signs,
+// blanks, controls.
+func escapeLocation(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c == '\\' {
+			c = '/'
+		}
+		if c <= ' ' || c >= 0x7f || c == '%' && !(i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])) {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// drain reads a short rest, so that the connection can be used again.
+func (c *Client) drain(o *Outcome, body io.Reader) {
+	n, _ := io.CopyN(io.Discard, body, smallBody)
+	o.Wire += n
+}
+
+// kindOf tells how a document of this Content-Type is read.
+func kindOf(contentType string) Kind {
+	t, _, _ := strings.Cut(contentType, ";")
+	t = strings.ToLower(strings.Trim(t, " \t"))
+	switch t {
+	case "text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml":
+		return HTML
+	case "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml":
+		return XML
+	case "application/json", "application/feed+json", "text/json":
+		return JSON
+	case "text/plain":
+		return Text
+	case "image/svg+xml":
+		return Other
+	}
+	if strings.HasSuffix(t, "+xml") {
+		return XML
+	}
+	return Other
+}
+
+// sniffLen is how many bytes decide where the type is absent or plainly wrong.
+const sniffLen = 1445
+
+// sniff returns the kind that the first bytes of a body show. Declared types are believed
+// unless the bytes are plainly those of an image, a film, an archive or the like.
+func sniff(declared string, kind Kind, head []byte) (Kind, string) {
+	t := bytes.TrimLeft(head, "\t\n\f\r \ufeff")
+	if declared != "" && (len(t) == 0 || t[0] == '<' || t[0] == '{') {
+		return kind, ""
+	}
+	typ := http.DetectContentType(head)
+	switch {
+	case strings.HasPrefix(typ, "image/"), strings.HasPrefix(typ, "video/"), strings.HasPrefix(typ, "audio/"),
+		strings.HasPrefix(typ, "font/"), typ == "application/pdf", typ == "application/zip", typ == "application/x-gzip",
+		typ == "application/x-rar-compressed", typ == "application/wasm", typ == "application/ogg",
+		typ == "application/postscript", typ == "application/vnd.ms-fontobject":
+		return Other, typ
+	case typ == "application/octet-stream":
+		if bytes.IndexByte(head, '<') < 0 { // markup in an unknown encoding has some
+			return Other, typ
+		}
+		return kind, ""
+	}
+	if declared != "" {
+		return kind, ""
+	}
+	if k := kindOf(typ); k != Text {
+		return k, typ
+	}
+	// Text: a fragment of HTML is more likely than a plain text that nobody labelled.
+	if len(t) > 0 && t[0] == '<' {
+		return HTML, typ
+	}
+	return Text, typ
+}
