@@ -1,0 +1,81 @@
+package gen
+
+import "forage/graph"
+
+// Params are the parameters of the generators of Generators; each uses those that it names.
+type Params struct {
+	Nodes  int
+	Arcs   uint64  // of models that draw a number of arcs
+	Alpha  float64 // exponent of the degrees, above 1
+	AlphaT float64 // exponent of the in-degrees where it is another; 0: Alpha
+	Options
+}
+
+// A Generator is a random graph by its name on the command line.
+type Generator struct {
+	Name  string
+	Short string   // one line
+	Uses  []string // of "arcs", "alpha", "alpha-in", "loops", beside nodes and seed
+	Make  func(p Params) (*graph.CSR, error)
+}
+
+// Stability returns the random graphs of the paper on the stability of crawling, and of its
+// section 5.
+func Stability() []Generator {
+	bppl := func(ends Ends) func(Params) (*graph.CSR, error) {
+		return func(p Params) (*graph.CSR, error) { return BPPL(p.Alpha, p.Nodes, ends, p.Options) }
+	}
+	degree := []string{"alpha", "loops"}
+	return []Generator{
+		{"bppl", "bounded Pareto degrees, both ends of each arc drawn [ABCHMT08, §3]", degree, bppl(DrawnEnds)},
+		{"bppl-out", "bounded Pareto degrees, out-degrees exact [ABCHMT08, §4.4]", degree, bppl(FixedOut)},
+		{"bppl-exact", "bounded Pareto degrees, out- and in-degrees exact [ABCHMT08, §4.4]", degree, bppl(FixedBoth)},
+		{"inout", "arcs drawn by independent power-law out- and in-degrees [ABCHMT08, §5]", []string{"arcs", "alpha", "alpha-in", "loops"}, makeInOut},
+		{"chung-lu", "independent arcs by expected bounded Pareto degrees [ABCHMT08, §5]", []string{"alpha"}, func(p Params) (*graph.CSR, error) {
+			d, err := ParetoDegrees(p.Alpha, p.Nodes, p.Seed)
+			if err != nil {
+				return nil, err
+			}
+			w := make([]float64, len(d))
+			for v, k := range d {
+				w[v] = float64(k)
+			}
+			return ChungLu(w, p.Options)
+		}},
+		{"growth", "growth by three-way coins [ABCHMT08, §5]", []string{"loops"}, func(p Params) (*graph.CSR, error) {
+			return ScaleFree(p.Nodes, ThreeWayCoins, p.Options)
+		}},
+		{"three-arcs", "growth by a node and three arcs a step [ABCHMT08, §5]", []string{"loops"}, func(p Params) (*graph.CSR, error) {
+			return ThreeArcs(p.Nodes, p.Options)
+		}},
+		{"scale-free", "directed scale-free growth, 7 arcs a node [BBCR03, §2]", []string{"loops"}, func(p Params) (*graph.CSR, error) {
+			return ScaleFree(p.Nodes, ScaleFreeConfig{NewSource: 2. / 21, Between: 18. / 21, NewTarget: 1. / 21, In: 1, Out: 1}, p.Options)
+		}},
+	}
+}
+
+// makeInOut draws both degree vectors and lays the one of the targets over the nodes in random
+// order, so that the two are independent.
+func makeInOut(p Params) (*graph.CSR, error) {
+	if p.AlphaT == 0 {
+		p.AlphaT = p.Alpha
+	}
+	out, err := ParetoDegrees(p.Alpha, p.Nodes, p.Seed)
+	if err != nil {
+		return nil, err
+	}
+	in, err := ParetoDegrees(p.AlphaT, p.Nodes, p.Seed+1)
+	if err != nil {
+		return nil, err
+	}
+	r := stream(p.Seed, 1<<63+2)
+	for i := len(in) - 1; i > 0; i-- {
+		j := r.below(uint64(i + 1))
+		in[i], in[j] = in[j], in[i]
+	}
+	m := p.Arcs
+	if m == 0 && len(out) > 0 {
+		m = prefix(out)[len(out)]
+	}
+	return InOut(out, in, m, p.Options)
+}
