@@ -150,4 +150,3 @@ func distinct(to, list []Node) int {
 	slices.Sort(list)
 	return copy(to, slices.Compact(list))
 }
-
