@@ -1,0 +1,434 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"forage/graph"
+)
+
+// A Problem is something in a store that should not be.
+type Problem struct {
+	Text string
+	fix  func(*pebble.Batch) error // nil: it goes away with another problem
+}
+
+func (p Problem) String() string { return p.Text }
+
+// Check verifies the whole store: that every record can be read, that every URL, document,
+// queue entry, link and fetch has its counterparts, and that the counters count. It calls
+// report for each problem. Use it on a Snapshot while the store is being written to. Time
+// O(store), memory a bit a URL.
+func (v *View) Check(report func(Problem)) error {
+	c := &checker{v: v, report: report, counts: map[SiteID]*Counters{}, sites: map[SiteID]*Site{}}
+	for _, pass := range []func() error{
+		c.format, c.siteTable, c.docs, c.urls, c.siteDocs, c.queue, c.links, c.history, c.digests, c.counters,
+	} {
+		if err := pass(); err != nil {
+			return fmt.Errorf("check: %w", err)
+		}
+	}
+	return nil
+}
+
+// Repair checks the store and mends what it finds: a document that cannot be read is fetched
+// again, an index follows from its table, what belongs to nothing is dropped. It returns the
+// number of problems found; those that remain are reported by the next Check.
+func (db *DB) Repair(report func(Problem)) (int, error) {
+	if err := db.Sync(); err != nil {
+		return 0, err
+	}
+	found := 0
+	for range 4 { // a mended document may have to be counted or queued, which the next round sees
+		var fixes []func(*pebble.Batch) error
+		first := found == 0
+		n := 0
+		if err := db.View.Check(func(p Problem) {
+			n++
+			if first {
+				report(p)
+			}
+			if p.fix != nil {
+				fixes = append(fixes, p.fix)
+			}
+		}); err != nil {
+			return found, err
+		}
+		if first {
+			found = n
+		}
+		if len(fixes) == 0 {
+			break
+		}
+		b := db.db.NewBatch()
+		for _, fix := range fixes {
+			if err := fix(b); err != nil {
+				return found, errors.Join(err, b.Close())
+			}
+		}
+		if err := errors.Join(b.Commit(pebble.Sync), b.Close()); err != nil {
+			return found, fmt.Errorf("repair: %w", err)
+		}
+		clear(db.counters)
+		db.seen = newSeen(1 << 20)
+		if next, err := db.View.NumURLs(); err == nil {
+			db.next = graph.Node(next)
+		}
+	}
+	return found, nil
+}
+
+type checker struct {
+	v      *View
+	report func(Problem)
+	next   int    // numbers given out
+	have   []byte // a bit for each document that can be read
+	counts map[SiteID]*Counters
+	sites  map[SiteID]*Site
+	last   Cycle
+}
+
+func (c *checker) problem(fix func(*pebble.Batch) error, format string, args ...any) {
+	c.report(Problem{fmt.Sprintf(format, args...), fix})
+}
+
+func drop(k []byte) func(*pebble.Batch) error {
+	k = append([]byte(nil), k...)
+	return func(b *pebble.Batch) error { return b.Delete(k, nil) }
+}
+
+func set(k, val []byte) func(*pebble.Batch) error {
+	k, val = append([]byte(nil), k...), append([]byte(nil), val...)
+	return func(b *pebble.Batch) error { return b.Set(k, val, nil) }
+}
+
+func (c *checker) hasDoc(id graph.Node) bool {
+	return int(id/8) < len(c.have) && c.have[id/8]>>(id%8)&1 != 0
+}
+
+func (c *checker) format() error {
+	b, err := c.v.get(metaKey("format"))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if string(b) != fmt.Sprint(Format) {
+		c.problem(set(metaKey("format"), fmt.Append(nil, Format)), "format version is %q, want %d", b, Format)
+	}
+	c.next, err = c.v.NumURLs()
+	if errors.Is(err, errCorrupt) {
+		c.problem(nil, "the count of URLs cannot be read")
+		return nil
+	}
+	return err
+}
+
+func (c *checker) siteTable() error {
+	names := map[string]SiteID{}
+	err := c.v.scan([]byte{tableSite}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 1)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		s, err := decodeSite(val)
+		if err != nil || s.ID != SiteID(n[0]) || s.Name == "" {
+			c.problem(drop(k), "site %d cannot be read: %v", n[0], err)
+			return nil
+		}
+		if other, ok := names[s.Name]; ok {
+			c.problem(nil, "sites %d and %d are both %s", other, s.ID, s.Name)
+		}
+		names[s.Name] = s.ID
+		c.sites[s.ID] = s
+		c.counts[s.ID] = new(Counters)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.v.scan([]byte{tableCycle}, nil, func(k, val []byte) error {
+		r, err := decodeCycle(val)
+		if n, e := numbers(k, 1); e != nil || err != nil || r.Cycle != Cycle(n[0]) {
+			c.problem(drop(k), "cycle %x cannot be read: %v", k[1:], errors.Join(err, e))
+			return nil
+		}
+		c.last = max(c.last, r.Cycle)
+		return nil
+	})
+}
+
+// restore makes a document that cannot be read, or that its URL or site lacks, one to fetch.
+func (c *checker) restore(site SiteID, id graph.Node, url string) func(*pebble.Batch) error {
+	d := &Doc{ID: id, URL: url, Site: site, FoundOn: graph.None, DuplicateOf: graph.None, Reason: "repaired"}
+	return func(b *pebble.Batch) error { return b.Set(key(tableDoc, uint32(id)), d.encode(), nil) }
+}
+
+func (c *checker) docs() error {
+	highest := -1
+	err := c.v.scan([]byte{tableDoc}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 1)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		id := graph.Node(n[0])
+		highest = max(highest, int(id))
+		d, err := decodeDoc(id, val)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		for int(id/8) >= len(c.have) {
+			c.have = append(c.have, 0)
+		}
+		c.have[id/8] |= 1 << (id % 8)
+		if to, err := c.v.Find(d.URL); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, errCorrupt) {
+			return err
+		} else if err != nil {
+			c.problem(set(urlKey(d.URL), binary.BigEndian.AppendUint32(nil, n[0])), "document %d: its URL %s has no number", id, d.URL)
+		} else if to != id {
+			c.problem(drop(k), "document %d: its URL %s has the number %d", id, d.URL, to)
+		}
+		counts, ok := c.counts[d.Site]
+		if !ok {
+			s := &Site{ID: d.Site, Name: hostOf(d.URL), Rules: Rules{Scope: "host", Within: hostOf(d.URL)}, Seeds: []string{d.URL}, State: SiteCrawling, Partial: true, PartialWhy: "repaired", FirstCycle: max(d.Cycle, 1), LastCycle: max(c.last, 1)}
+			c.problem(func(b *pebble.Batch) error { return putJSON(b, key(tableSite, uint32(s.ID)), s) }, "document %d belongs to site %d, which is not there", id, d.Site)
+			counts = new(Counters)
+			c.counts[d.Site], c.sites[d.Site] = counts, s
+		}
+		counts.count(d.was, 1)
+		if err := c.present(key(tableSiteDoc, uint32(d.Site), n[0]), true, "document %d is missing from its site", id); err != nil {
+			return err
+		}
+		if err := c.present(queueKey(d.Site, hostOf(d.URL), id), d.State == Queued, "document %d is %s, the queue differs", id, d.State); err != nil {
+			return err
+		}
+		if d.LinksOf != 0 {
+			_, err := c.v.linksAt(id, d.LinksOf)
+			if err != nil && !errors.Is(err, errCorrupt) && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			if err != nil {
+				fixed := *d
+				fixed.LinksOf, fixed.NumLinks, fixed.State, fixed.ETag, fixed.LastModified = 0, 0, Queued, "", ""
+				c.problem(set(k, fixed.encode()), "%v", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if highest >= c.next {
+		c.problem(set(metaKey("next"), binary.BigEndian.AppendUint32(nil, uint32(highest+1))), "%d URLs are counted, but there is a document %d", c.next, highest)
+	}
+	return nil
+}
+
+// present reports a key of an index that is there or not there against the rule.
+func (c *checker) present(k []byte, want bool, format string, args ...any) error {
+	_, err := c.v.get(k)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	switch have := err == nil; {
+	case want && !have:
+		c.problem(set(k, nil), format, args...)
+	case have && !want:
+		c.problem(drop(k), format, args...)
+	}
+	return nil
+}
+
+func putJSON(b *pebble.Batch, k []byte, s *Site) error {
+	val, err := encodeSite(s)
+	if err != nil {
+		return err
+	}
+	return b.Set(k, val, nil)
+}
+
+func (c *checker) urls() error {
+	return c.v.scan([]byte{tableURL}, nil, func(k, val []byte) error {
+		if len(val) != 4 {
+			c.problem(drop(k), "url %s: %v", k[1:], errCorrupt)
+			return nil
+		}
+		id := graph.Node(binary.BigEndian.Uint32(val))
+		if c.hasDoc(id) {
+			return nil
+		}
+		site := c.siteOf(id)
+		if site == 0 || hostOf(string(k[1:])) == "" {
+			c.problem(drop(k), "url %s has the number %d, which no document has", k[1:], id)
+			return nil
+		}
+		c.problem(c.restore(site, id, string(k[1:])), "url %s: its document %d cannot be read", k[1:], id)
+		return nil
+	})
+}
+
+// siteOf looks a document's site up in the index of the sites, 0 where it is in none.
+func (c *checker) siteOf(id graph.Node) SiteID {
+	for site := range c.sites {
+		if _, err := c.v.get(key(tableSiteDoc, uint32(site), uint32(id))); err == nil {
+			return site
+		}
+	}
+	return 0
+}
+
+func (c *checker) siteDocs() error {
+	return c.v.scan([]byte{tableSiteDoc}, nil, func(k, _ []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		if d, err := c.v.Doc(graph.Node(n[1])); err != nil || d.Site != SiteID(n[0]) {
+			fix := drop(k)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				fix = nil // restored by way of its URL, which needs this entry
+			}
+			c.problem(fix, "site %d lists document %d, which is not its own", n[0], n[1])
+		}
+		return nil
+	})
+}
+
+func (c *checker) queue() error {
+	return c.v.scan([]byte{tableQueue}, nil, func(k, _ []byte) error {
+		site, host, id, err := parseQueueKey(k)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		d, err := c.v.Doc(id)
+		if err != nil || d.State != Queued || d.Site != site || hostOf(d.URL) != host {
+			c.problem(drop(k), "the queue of %s holds document %d, which does not wait there", host, id)
+		}
+		return nil
+	})
+}
+
+func (c *checker) links() error {
+	return c.v.scan([]byte{tableLinks}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		if !c.hasDoc(graph.Node(n[0])) {
+			c.problem(drop(k), "links of document %d, which is not there", n[0])
+			return nil
+		}
+		links, err := decodeLinks(val)
+		if err != nil {
+			c.problem(drop(k), "document %d: %v", n[0], err)
+			return nil
+		}
+		for _, l := range links {
+			if !c.hasDoc(l.To) {
+				c.problem(nil, "document %d links to %d, which is not there", n[0], l.To)
+			}
+		}
+		return nil
+	})
+}
+
+// history checks the tables of fetches and cycles.
+func (c *checker) history() error {
+	err := c.v.scan([]byte{tableVisit}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err == nil {
+			_, err = decodeVisit(Cycle(n[1]), val)
+		}
+		if err != nil {
+			c.problem(drop(k), "visit %x: %v", k[1:], err)
+		} else if !c.hasDoc(graph.Node(n[0])) {
+			c.problem(drop(k), "visit of document %d, which is not there", n[0])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.v.scan([]byte{tableSiteCycle}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err == nil {
+			_, err = decodeSiteCycle(SiteID(n[0]), Cycle(n[1]), val)
+		}
+		if err != nil {
+			c.problem(drop(k), "cycle of a site %x: %v", k[1:], err)
+		} else if c.sites[SiteID(n[0])] == nil || Cycle(n[1]) > c.last {
+			c.problem(drop(k), "cycle %d of site %d: one of them is not there", n[1], n[0])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.v.scan([]byte{tableNew}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 3)
+		if err != nil || len(val) != 1 || !c.hasDoc(graph.Node(n[2])) {
+			c.problem(drop(k), "newcomer %x: %v", k[1:], err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.v.scan([]byte{tableRefetch}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 3)
+		if err == nil {
+			_, err = decodeRefetch(graph.Node(n[2]), val)
+		}
+		if err != nil || !c.hasDoc(graph.Node(n[2])) {
+			c.problem(drop(k), "refetch %x: %v", k[1:], err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.v.scan([]byte{tableHost}, nil, func(k, val []byte) error {
+		if _, err := decodeHost(string(k[1:]), val); err != nil {
+			c.problem(drop(k), "host %s: %v", k[1:], err)
+		}
+		return nil
+	})
+}
+
+func (c *checker) digests() error {
+	return c.v.scan([]byte{tableDigest}, nil, func(k, val []byte) error {
+		if len(k) != 13 || len(val) != 4 || !c.hasDoc(graph.Node(binary.BigEndian.Uint32(val))) {
+			c.problem(drop(k), "body %x belongs to no document", k[1:])
+		}
+		return nil
+	})
+}
+
+func (c *checker) counters() error {
+	for site, want := range c.counts {
+		have, err := c.v.Counters(site)
+		if err != nil && !errors.Is(err, errCorrupt) {
+			return err
+		}
+		if err != nil {
+			have = new(Counters)
+		}
+		want.Fetches, want.Bytes, want.Errors = have.Fetches, have.Bytes, have.Errors
+		if err != nil || *have != *want {
+			c.problem(set(key(tableCounters, uint32(site)), want.encode()), "counters of site %d are %s, want %s", site, have.text(), want.text())
+		}
+	}
+	return nil
+}
+
+func (c *Counters) text() string {
+	return strings.Join(strings.Fields(fmt.Sprintf("states %v kinds %v new %d gone %d distinct %d", c.State, c.Kind, c.New, c.Gone, c.Distinct)), " ")
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"forage/graph"
+)
+
+// The first byte of a key tells the table. Numbers are big-endian, so that a table's order is
+// that of its numbers; a cycle in the table of links is inverted, so that the latest version
+// comes first.
+const (
+	tableMeta      = 'm' // name → value: "format", "next"
+	tableURL       = 'u' // URL → id (4 bytes)
+	tableDoc       = 'p' // id → document
+	tableSiteDoc   = 'd' // site, id → nothing
+	tableQueue     = 'q' // site, host, 0, id → nothing
+	tableLinks     = 'l' // id, ^cycle → links as of that cycle
+	tableVisit     = 'v' // id, cycle → visit
+	tableSite      = 's' // site → site
+	tableCounters  = 'k' // site → counters
+	tableCycle     = 'c' // cycle → cycle
+	tableSiteCycle = 'y' // site, cycle → outcome of the cycle at the site
+	tableNew       = 'n' // site, cycle, id → kind: documents that answered first in a later cycle
+	tableRefetch   = 'o' // site, cycle, id → refetch of an old document
+	tableHost      = 'h' // origin → host
+	tableDigest    = 'b' // site, digest (8 bytes) → id of the first page with this body
+)
+
+func key(table byte, n ...uint32) []byte {
+	k := make([]byte, 1, 1+4*len(n))
+	k[0] = table
+	for _, v := range n {
+		k = binary.BigEndian.AppendUint32(k, v)
+	}
+	return k
+}
+
+func urlKey(url string) []byte   { return append([]byte{tableURL}, url...) }
+func metaKey(name string) []byte { return append([]byte{tableMeta}, name...) }
+func hostKey(origin string) []byte {
+	return append([]byte{tableHost}, origin...)
+}
+
+func queueKey(site SiteID, host string, id graph.Node) []byte {
+	k := append(queueHost(site, host), 0)
+	return binary.BigEndian.AppendUint32(k, uint32(id))
+}
+
+func queueHost(site SiteID, host string) []byte {
+	return append(key(tableQueue, uint32(site)), host...)
+}
+
+func digestKey(site SiteID, digest uint64) []byte {
+	return binary.BigEndian.AppendUint64(key(tableDigest, uint32(site)), digest)
+}
+
+// numbers reads the n numbers behind the table's byte of a key that holds nothing else.
+func numbers(k []byte, n int) ([]uint32, error) {
+	if len(k) != 1+4*n {
+		return nil, fmt.Errorf("key %x: %w: %d numbers wanted", k, errCorrupt, n)
+	}
+	v := make([]uint32, n)
+	for i := range v {
+		v[i] = binary.BigEndian.Uint32(k[1+4*i:])
+	}
+	return v, nil
+}
+
+// parseQueueKey splits a key of the queue.
+func parseQueueKey(k []byte) (site SiteID, host string, id graph.Node, err error) {
+	if len(k) < 1+4+1+4 || k[len(k)-5] != 0 {
+		return 0, "", 0, fmt.Errorf("key %x: %w", k, errCorrupt)
+	}
+	return SiteID(binary.BigEndian.Uint32(k[1:])), string(k[5 : len(k)-5]), graph.Node(binary.BigEndian.Uint32(k[len(k)-4:])), nil
+}
+
+// after is the least key that is greater than all keys with this prefix.
+func after(prefix []byte) []byte {
+	k := append([]byte(nil), prefix...)
+	for i := len(k) - 1; i >= 0; i-- {
+		if k[i]++; k[i] != 0 {
+			return k[:i+1]
+		}
+	}
+	return nil
+}
+
+// hostOf returns the host and port of a normalised URL, as the queue sorts by it.
+func hostOf(url string) string {
+	for i := 0; i+2 < len(url); i++ {
+		if url[i] == ':' && url[i+1] == '/' && url[i+2] == '/' {
+			rest := url[i+3:]
+			for j := 0; j < len(rest); j++ {
+				if c := rest[j]; c == '/' || c == '?' || c == '#' {
+					return rest[:j]
+				}
+			}
+			return rest
+		}
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"forage/graph"
+)
+
+// A LinkKind tells by what a document led to another.
+type LinkKind uint8
+
+// The kinds of links.
+const (
+	ViaNone      LinkKind = iota // no link: given by hand, or named by robots.txt
+	ViaAnchor                    // a, area
+	ViaFrame                     // frame, iframe
+	ViaRel                       // link rel=next, prev, …, and Link headers
+	ViaCanonical                 // rel=canonical
+	ViaAlternate                 // rel=alternate to a page
+	ViaFeedLink                  // rel=alternate to a feed
+	ViaRefresh                   // meta refresh
+	ViaRedirect                  // HTTP redirect
+	ViaFeed                      // an item or channel link of a feed
+	ViaSitemap                   // an entry of a sitemap
+	numLinkKinds
+)
+
+var linkKindNames = [...]string{"seed", "a", "frame", "rel", "canonical", "alternate", "feed-link", "refresh", "redirect", "feed", "sitemap"}
+
+func (k LinkKind) String() string {
+	if int(k) < len(linkKindNames) {
+		return linkKindNames[k]
+	}
+	return fmt.Sprintf("link(%d)", uint8(k))
+}
+
+// A Link leads from one document to another.
+type Link struct {
+	To       graph.Node
+	Kind     LinkKind
+	NoFollow bool
+	Place    uint32 // hash of the place in the page: links of one list share it; 0: no place
+}
+
+// appendLinks encodes links in their order: uvarint count; then for each the difference of
+// To to the link before as varint, uvarint(Kind<<2 | samePlace<<1 | NoFollow) and, unless the place
+// is that of the link before, its four bytes.
+func appendLinks(b []byte, links []Link) []byte {
+	b = binary.AppendUvarint(b, uint64(len(links)))
+	last, place := int64(0), uint32(0)
+	for _, l := range links {
+		b = binary.AppendVarint(b, int64(l.To)-last)
+		last = int64(l.To)
+		head := uint64(l.Kind) << 2
+		if l.Place == place {
+			head |= 2
+		}
+		if l.NoFollow {
+			head |= 1
+		}
+		b = binary.AppendUvarint(b, head)
+		if l.Place != place {
+			b = binary.LittleEndian.AppendUint32(b, l.Place)
+			place = l.Place
+		}
+	}
+	return b
+}
+
+func decodeLinks(b []byte) ([]Link, error) {
+	bad := func(what string) ([]Link, error) { return nil, fmt.Errorf("links: %w: %s", errCorrupt, what) }
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > uint64(len(b)) {
+		return bad("count")
+	}
+	b = b[k:]
+	links := make([]Link, n)
+	last, place := int64(0), uint32(0)
+	for i := range links {
+		d, k := binary.Varint(b)
+		if k <= 0 {
+			return bad("target")
+		}
+		last += d
+		if last < 0 || last >= graph.MaxNodes {
+			return bad("target out of range")
+		}
+		head, j := binary.Uvarint(b[k:])
+		if j <= 0 || head>>2 >= uint64(numLinkKinds) {
+			return bad("kind")
+		}
+		b = b[k+j:]
+		if head&2 == 0 {
+			if len(b) < 4 {
+				return bad("place")
+			}
+			place, b = binary.LittleEndian.Uint32(b), b[4:]
+		}
+		links[i] = Link{To: graph.Node(last), Kind: LinkKind(head >> 2), NoFollow: head&1 != 0, Place: place}
+	}
+	if len(b) != 0 {
+		return bad("bytes left over")
+	}
+	return links, nil
+}

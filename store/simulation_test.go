@@ -1,0 +1,385 @@
+package store
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"forage/graph"
+)
+
+var seed = flag.Uint64("seed", 0, "seed of the random tests; 0: one for each run, printed when they fail")
+
+// A model is what a store should hold: the naive version of it.
+type model struct {
+	docs  map[graph.Node]Doc
+	links map[graph.Node][]Link
+	cost  map[SiteID]int64
+}
+
+func (m *model) clone() *model {
+	return &model{maps.Clone(m.docs), maps.Clone(m.links), maps.Clone(m.cost)}
+}
+
+// text is the model as text, for comparison.
+func (m *model) text() string {
+	var b strings.Builder
+	queue := map[string][]graph.Node{}
+	counts := map[SiteID]*Counters{}
+	for _, id := range slices.Sorted(maps.Keys(m.docs)) {
+		d := m.docs[id]
+		d.was, d.stored = tally{}, false
+		fmt.Fprintf(&b, "%+v %v\n", d, m.links[id])
+		if d.State == Queued {
+			k := fmt.Sprint(d.Site, " ", hostOf(d.URL))
+			queue[k] = append(queue[k], id)
+		}
+		if counts[d.Site] == nil {
+			counts[d.Site] = &Counters{Fetches: m.cost[d.Site]}
+		}
+		counts[d.Site].count(d.tally(), 1)
+	}
+	for _, k := range slices.Sorted(maps.Keys(queue)) {
+		fmt.Fprintf(&b, "%s: %v\n", k, queue[k])
+	}
+	for _, s := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "%d: %+v\n", s, *counts[s])
+	}
+	return b.String()
+}
+
+// text is what a view shows, in the form of model.text.
+func text(t *testing.T, v *View) string {
+	t.Helper()
+	var b strings.Builder
+	sites := map[SiteID]bool{}
+	if err := v.Docs(func(d *Doc) bool {
+		links, err := v.Links(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean := *d
+		clean.was, clean.stored = tally{}, false
+		fmt.Fprintf(&b, "%+v %v\n", clean, links)
+		sites[d.Site] = true
+		if id, err := v.Find(d.URL); id != d.ID || err != nil {
+			t.Fatalf("Find(%s) = %d, %v, want %d", d.URL, id, err, d.ID)
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var hosts []string
+	if err := v.QueueHosts(func(s SiteID, host string) bool {
+		var list []graph.Node
+		for last, more := graph.None, true; more; { // in pieces of three, as a crawl loads them
+			n := 0
+			if err := v.Queue(s, host, last, func(id graph.Node) bool {
+				list, last = append(list, id), id
+				n++
+				return n < 3
+			}); err != nil {
+				t.Fatal(err)
+			}
+			more = n == 3
+		}
+		hosts = append(hosts, fmt.Sprint(s, " ", host, ": ", list))
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(hosts)
+	for _, h := range hosts {
+		fmt.Fprintln(&b, h)
+	}
+	for _, s := range slices.Sorted(maps.Keys(sites)) {
+		c, err := v.Counters(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%d: %+v\n", s, *c)
+	}
+	return b.String()
+}
+
+func problems(t *testing.T, v *View) []string {
+	t.Helper()
+	var all []string
+	if err := v.Check(func(p Problem) { all = append(all, p.Text) }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestSimulation runs random operations on a store and on the model, crashes and reopens the
+// store now and then, and compares. After a crash the store holds what it held at some
+// commit, at the earliest the one before the last Sync.
+func TestSimulation(t *testing.T) {
+	first := *seed
+	if first == 0 {
+		first = uint64(os.Getpid())
+	}
+	for n := range uint64(12) {
+		s := first*100 + n
+		t.Run(fmt.Sprintf("seed=%d", s), func(t *testing.T) { simulate(t, rand.New(rand.NewPCG(s, 1))) })
+	}
+}
+
+func simulate(t *testing.T, r *rand.Rand) {
+	fsys := vfs.NewCrashableMem()
+	open := func() *DB {
+		db, err := Open("crawl", Options{FS: fsys, MemTable: 64 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	db := open()
+	for _, name := range []string{"a.test", "b.test"} {
+		if err := db.AddSite(&Site{Name: name, Rules: Rules{Scope: "host", Within: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(db.PutCycle(&CycleRecord{Cycle: 1000}), db.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	now := &model{map[graph.Node]Doc{}, map[graph.Node][]Link{}, map[SiteID]int64{}}
+	committed := []*model{now.clone()} // the models at the commits since the last sync
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pick := func() *Doc {
+		d, err := db.Doc(graph.Node(r.IntN(len(now.docs))))
+		must(err)
+		return d
+	}
+	for step := range 600 {
+		switch op := r.IntN(20); {
+		case op < 6 || len(now.docs) == 0:
+			d := &Doc{URL: fmt.Sprintf("http://%c.test/%d", 'a'+r.IntN(2), r.IntN(300)), FoundOn: graph.None, DuplicateOf: graph.None, Discovered: int64(step)}
+			d.Site = SiteID(1 + d.URL[7] - 'a')
+			added, err := db.Add(d)
+			must(err)
+			if old, known := now.docs[d.ID]; known == added || known && old.URL != d.URL {
+				t.Fatalf("Add(%s) = %v, number %d, which is %q", d.URL, added, d.ID, old.URL)
+			}
+			if added {
+				now.docs[d.ID] = *d
+			}
+		case op < 11:
+			d := pick()
+			d.State, d.Kind, d.New = State(r.IntN(int(numStates))), Kind(r.IntN(int(numKinds))), New(r.IntN(3))
+			d.Title = strings.Repeat("x", r.IntN(200))
+			d.Gone = int64(r.IntN(2))
+			if r.IntN(4) == 0 {
+				d.DuplicateOf = graph.Node(r.IntN(len(now.docs)))
+			}
+			must(db.Put(d))
+			now.docs[d.ID] = *d
+		case op < 14:
+			d := pick()
+			var links []Link
+			for range r.IntN(5) {
+				links = append(links, Link{To: graph.Node(r.IntN(len(now.docs))), Kind: ViaAnchor})
+			}
+			_, err := db.PutLinks(d, Cycle(1+step), links)
+			if errors.Is(err, ErrNotFound) { // its links are of this window: readable after Commit
+				must(db.Commit())
+				committed = append(committed, now.clone())
+				_, err = db.PutLinks(d, Cycle(1+step), links)
+			}
+			must(err)
+			now.docs[d.ID], now.links[d.ID] = *d, links
+		case op < 15:
+			must(db.Count(1, 3, 0, 0))
+			now.cost[1] += 3
+		case op < 18:
+			must(db.Commit())
+			committed = append(committed, now.clone())
+			if got, want := text(t, &db.View), now.text(); got != want {
+				t.Fatalf("step %d: the store holds\n%s\nwant\n%s", step, got, want)
+			}
+		case op < 19:
+			must(db.Sync())
+			committed = []*model{now.clone()}
+		case r.IntN(3) == 0:
+			must(db.Close())
+			db = open()
+			committed = []*model{now.clone()}
+		case r.IntN(2) == 0:
+			crashed := fsys.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 25 * r.IntN(5), RNG: rand.New(rand.NewPCG(r.Uint64(), 1))})
+			must(db.Close())
+			fsys = crashed
+			db = open()
+			got, i := text(t, &db.View), len(committed)-1
+			for i >= 0 && committed[i].text() != got {
+				i--
+			}
+			if i < 0 {
+				t.Fatalf("step %d: after a crash the store holds what it held at no commit:\n%s\nat the last:\n%s", step, got, committed[len(committed)-1].text())
+			}
+			now = committed[i].clone()
+			committed = []*model{now.clone()}
+			if p := problems(t, &db.View); len(p) != 0 {
+				t.Fatalf("step %d: after a crash: %q", step, p)
+			}
+		}
+	}
+	must(db.Sync())
+	if got, want := text(t, &db.View), now.text(); got != want {
+		t.Fatalf("at the end the store holds\n%s\nwant\n%s", got, want)
+	}
+	if p := problems(t, &db.View); len(p) != 0 {
+		t.Fatalf("at the end: %q", p)
+	}
+	must(db.Close())
+}
+
+// TestRepair breaks one key after another: Check must see it, Repair must mend it, and no
+// document other than the broken one may be lost.
+func TestRepair(t *testing.T) {
+	fsys := vfs.NewMem()
+	db, err := Open("crawl", Options{FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := errors.Join(db.AddSite(&Site{Name: "a.test"}), db.PutCycle(&CycleRecord{Cycle: 1, Kind: FirstVisit})); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		d := &Doc{URL: fmt.Sprintf("http://a.test/%d", i), Site: 1, FoundOn: graph.None, DuplicateOf: graph.None}
+		if _, err := db.Add(d); err != nil {
+			t.Fatal(err)
+		}
+		if i < 3 {
+			d.State, d.Kind = Fetched, Page
+			if _, err := db.PutLinks(d, 1, []Link{{To: 0}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.FirstBody(1, uint64(i+1), d.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(db.PutVisit(d.ID, Visit{Cycle: 1, Status: 200}), db.PutRefetch(1, 1, &Refetch{Page: d.ID}), db.PutNewcomer(d, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(db.PutSiteCycle(&SiteCycle{Site: 1, Cycle: 1}), db.PutHost(&Host{Origin: "http://a.test"}), db.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	if p := problems(t, &db.View); len(p) != 0 {
+		t.Fatalf("before anything is broken: %q", p)
+	}
+	var keys [][]byte
+	if err := db.scan([]byte{}, []byte{0}, func(k, _ []byte) error {
+		keys = append(keys, slices.Clone(k))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) < 50 {
+		t.Fatalf("%d keys", len(keys))
+	}
+	for _, k := range keys {
+		for _, what := range []string{"dropped", "garbled"} {
+			old, err := db.get(k)
+			if errors.Is(err, ErrNotFound) {
+				continue // a repair dropped it
+			}
+			if what == "dropped" {
+				err = errors.Join(err, db.db.Delete(k, nil))
+			} else {
+				err = errors.Join(err, db.db.Set(k, []byte("\xff\xff\xff\xff\xff"), nil))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := len(problems(t, &db.View))
+			if _, err := db.Repair(func(Problem) {}); err != nil {
+				t.Fatalf("%s %q: %v", what, k, err)
+			}
+			if p := problems(t, &db.View); len(p) != 0 {
+				t.Fatalf("%s %q: after the repair (%d problems before): %q", what, k, seen, p)
+			}
+			// What no other record can tell is lost without a trace: these tables stand alone.
+			alone := strings.IndexByte("vyhonbc", k[0]) >= 0 && what == "dropped" || k[0] == tableQueue || k[0] == tableSiteDoc || string(k) == "mnext"
+			if seen == 0 && !alone {
+				t.Errorf("%s %q: nobody noticed (it was %x)", what, k, old)
+			}
+			docs := 0
+			if err := db.Docs(func(*Doc) bool { docs++; return true }); err != nil {
+				t.Fatal(err)
+			}
+			if lost := k[0] == tableDoc && what == "dropped"; docs != 6 && !lost {
+				t.Fatalf("%s %q: %d documents left", what, k, docs)
+			}
+		}
+	}
+}
+
+func TestFolders(t *testing.T) {
+	if _, err := Open(filepath.Join(t.TempDir(), "none"), Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "letter.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(other, Options{}); !errors.Is(err, ErrNotStore) {
+		t.Errorf("a folder with other things: %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	db, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inUse *InUseError
+	if _, err := Open(dir, Options{}); !errors.As(err, &inUse) || inUse.PID != os.Getpid() {
+		t.Errorf("a second writer: %v", err)
+	}
+	if pid := Owner(dir); pid != os.Getpid() {
+		t.Errorf("Owner = %d, want %d", pid, os.Getpid())
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if pid := Owner(dir); pid != 0 {
+		t.Errorf("Owner = %d of a closed store", pid)
+	}
+	for range 2 { // readers share
+		v, err := Open(dir, Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+	}
+}
+
+func TestNewerFormat(t *testing.T) {
+	fsys := vfs.NewMem()
+	db, err := Open("crawl", Options{FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.db.Set(metaKey("format"), []byte("99"), pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open("crawl", Options{FS: fsys}); err == nil || !strings.Contains(err.Error(), "newer forage") {
+		t.Errorf("a store of a newer version opens with %v", err)
+	}
+}

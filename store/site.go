@@ -1,0 +1,181 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A SiteID numbers the sites of a store from 1.
+type SiteID uint32
+
+// A SiteState tells how far the crawl of a site is.
+type SiteState string
+
+// The states of a site.
+const (
+	SiteCrawling SiteState = "crawling" // its first visit, or a cycle, is not finished
+	SiteDone     SiteState = "done"     // nothing is left to be fetched in this cycle
+	SitePaused   SiteState = "paused"   // by hand, or because it blocks us: Reason tells
+	SiteFailed   SiteState = "failed"   // not one page could be fetched: Reason tells
+)
+
+// A Site is what was asked for and what holds for all its pages.
+type Site struct {
+	ID    SiteID `json:"id"`
+	Name  string `json:"name"`  // host, host:port, domain or prefix; unique in the store
+	Rules Rules  `json:"rules"` // what belongs to it and how much of it is fetched
+
+	Seeds  []string  `json:"seeds"` // normalised URLs
+	State  SiteState `json:"state"`
+	Reason string    `json:"reason,omitempty"` // of SitePaused, SiteFailed
+
+	Partial    bool     `json:"partial,omitempty"`     // the first visit did not see all of it
+	PartialWhy string   `json:"partial_why,omitempty"` // a few words for people
+	FirstCycle Cycle    `json:"first_cycle"`           // its first visit
+	LastCycle  Cycle    `json:"last_cycle"`            // the latest cycle that worked on it
+	CrawledAt  Time     `json:"crawled_at,omitempty"`  // when its latest cycle ended
+	Probe      string   `json:"probe,omitempty"`       // what a random path answered: "404", "soft404", …
+	Soft404    []uint64 `json:"soft404,omitempty"`     // fingerprints of bodies for what is not there
+	NeedsJS    bool     `json:"needs_js,omitempty"`    // scripts, but next to no links
+	Traps      []string `json:"traps,omitempty"`       // patterns that were cut, for people
+}
+
+// Rules tell which URLs belong to a site and which of them are fetched.
+type Rules struct {
+	Scope        string   `json:"scope"`                   // "host", "domain" or "prefix"
+	Within       string   `json:"within"`                  // the host, domain or URL prefix
+	Include      []string `json:"include,omitempty"`       // regular expressions on the normalised URL
+	Exclude      []string `json:"exclude,omitempty"`       // the same; wins over Include
+	IgnoreParams []string `json:"ignore_params,omitempty"` // query parameters dropped before identity
+	MaxPages     int      `json:"max_pages,omitempty"`     // 0: no limit
+	MaxDepth     int      `json:"max_depth,omitempty"`     // in links from a seed; -1: the seeds alone; 0: no limit
+	Budget       int      `json:"budget,omitempty"`        // fetches in the first visit; 0: no limit
+	DelayMillis  int64    `json:"delay_ms"`                // least gap between two requests to a host
+	Robots       string   `json:"robots,omitempty"`        // "ignore", or "" for obey
+	Contact      string   `json:"contact,omitempty"`       // who answers for Robots "ignore"
+}
+
+// Counters count the documents and the fetches of a site.
+type Counters struct {
+	State    [numStates]int64 // documents by State
+	Kind     [numKinds]int64  // documents by Kind
+	New      int64            // pages that are new for certain, duplicates left out
+	Gone     int64            // pages and lists that are gone
+	Fetches  int64            // answers to requests for documents
+	Bytes    int64            // received with them
+	Errors   int64            // fetches that failed
+	Distinct int64            // pages that are no duplicates
+}
+
+// Known is the number of documents.
+func (c *Counters) Known() int64 {
+	n := int64(0)
+	for _, v := range c.State {
+		n += v
+	}
+	return n
+}
+
+// Queued is the number of documents that wait to be fetched.
+func (c *Counters) Queued() int64 { return c.State[Queued] }
+
+// Pages is the number of pages, duplicates included.
+func (c *Counters) Pages() int64 { return c.Kind[Page] }
+
+// Add adds o to c.
+func (c *Counters) Add(o *Counters) {
+	for i := range c.State {
+		c.State[i] += o.State[i]
+	}
+	for i := range c.Kind {
+		c.Kind[i] += o.Kind[i]
+	}
+	c.New += o.New
+	c.Gone += o.Gone
+	c.Fetches += o.Fetches
+	c.Bytes += o.Bytes
+	c.Errors += o.Errors
+	c.Distinct += o.Distinct
+}
+
+// A tally is what one document adds to the counters of its site.
+type tally struct {
+	site     SiteID
+	state    State
+	kind     Kind
+	isNew    bool
+	gone     bool
+	distinct bool
+}
+
+func (d *Doc) tally() tally {
+	distinct := d.Kind == Page && d.DuplicateOf == noDuplicate
+	return tally{d.Site, d.State, d.Kind, d.New == IsNew && distinct, d.Gone != 0 && (d.Kind == Page || d.IsList()), distinct}
+}
+
+func (c *Counters) count(t tally, by int64) {
+	c.State[t.state] += by
+	c.Kind[t.kind] += by
+	if t.isNew {
+		c.New += by
+	}
+	if t.gone {
+		c.Gone += by
+	}
+	if t.distinct {
+		c.Distinct += by
+	}
+}
+
+func (c *Counters) encode() []byte {
+	var w writer
+	for i, v := range c.State {
+		w.int(1+i, v)
+	}
+	for i, v := range c.Kind {
+		w.int(16+i, v)
+	}
+	w.int(32, c.New)
+	w.int(33, c.Gone)
+	w.int(34, c.Fetches)
+	w.int(35, c.Bytes)
+	w.int(36, c.Errors)
+	w.int(37, c.Distinct)
+	return w.b
+}
+
+func decodeCounters(b []byte) (*Counters, error) {
+	c := new(Counters)
+	err := fields(b, func(f field) error {
+		switch {
+		case f.tag >= 1 && f.tag < 1+int(numStates):
+			c.State[f.tag-1] = f.int()
+		case f.tag >= 16 && f.tag < 16+int(numKinds):
+			c.Kind[f.tag-16] = f.int()
+		case f.tag == 32:
+			c.New = f.int()
+		case f.tag == 33:
+			c.Gone = f.int()
+		case f.tag == 34:
+			c.Fetches = f.int()
+		case f.tag == 35:
+			c.Bytes = f.int()
+		case f.tag == 36:
+			c.Errors = f.int()
+		case f.tag == 37:
+			c.Distinct = f.int()
+		}
+		return nil
+	})
+	return c, err
+}
+
+func encodeSite(s *Site) ([]byte, error) { return json.Marshal(s) }
+
+func decodeSite(b []byte) (*Site, error) {
+	s := new(Site)
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("site: %w: %v", errCorrupt, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,350 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"forage/graph"
+)
+
+// A View reads a store: what is committed, or, from Snapshot, what was committed then. It
+// may be used by several goroutines, also while the DB is written to.
+type View struct {
+	r     pebble.Reader
+	close func() error
+}
+
+// Close frees a snapshot.
+func (v *View) Close() error {
+	if v.close == nil {
+		return nil
+	}
+	return v.close()
+}
+
+// get returns a copy of the value of k, or ErrNotFound.
+func (v *View) get(k []byte) ([]byte, error) {
+	b, closer, err := v.r.Get(k)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	b = append([]byte(nil), b...)
+	return b, closer.Close()
+}
+
+// scan calls yield for each key with the prefix, from the key `from` on (nil: the first), in
+// order, until it returns an error. errStop ends the scan without one. Key and value are
+// valid during the call only.
+func (v *View) scan(prefix, from []byte, yield func(k, val []byte) error) (err error) {
+	if from == nil {
+		from = prefix
+	}
+	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: after(prefix)})
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	defer func() {
+		if e := it.Close(); e != nil && err == nil {
+			err = fmt.Errorf("read: %w", e)
+		}
+	}()
+	for ok := it.First(); ok; ok = it.Next() {
+		val, err := it.ValueAndErr()
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		if err := yield(it.Key(), val); err == errStop {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errStop = errors.New("stop")
+
+// stopped lets a caller of the package end a scan: an iteration function returns false.
+func stopped(more bool) error {
+	if more {
+		return nil
+	}
+	return errStop
+}
+
+// Find returns the number of a normalised URL, ErrNotFound where the store has not met it.
+func (v *View) Find(url string) (graph.Node, error) {
+	b, err := v.get(urlKey(url))
+	if err != nil {
+		return graph.None, err
+	}
+	if len(b) != 4 {
+		return graph.None, fmt.Errorf("url %s: %w", url, errCorrupt)
+	}
+	return graph.Node(binary.BigEndian.Uint32(b)), nil
+}
+
+// Doc returns what is known of a document, or ErrNotFound.
+func (v *View) Doc(id graph.Node) (*Doc, error) {
+	b, err := v.get(key(tableDoc, uint32(id)))
+	if err != nil {
+		return nil, err
+	}
+	return decodeDoc(id, b)
+}
+
+// Docs calls yield for every document in the order of their numbers until it returns false.
+func (v *View) Docs(yield func(*Doc) bool) error {
+	return v.scan([]byte{tableDoc}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 1)
+		if err != nil {
+			return err
+		}
+		d, err := decodeDoc(graph.Node(n[0]), val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(d))
+	})
+}
+
+// SiteDocs is Docs for the documents of one site.
+func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) error {
+	return v.scan(key(tableSiteDoc, uint32(site)), nil, func(k, _ []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			return err
+		}
+		d, err := v.Doc(graph.Node(n[1]))
+		if err != nil {
+			return fmt.Errorf("document %d of site %d: %w", n[1], site, err)
+		}
+		return stopped(yield(d))
+	})
+}
+
+// Links returns the current links of d in the order of the document, none where it was never
+// answered with any.
+func (v *View) Links(d *Doc) ([]Link, error) {
+	if d.LinksOf == 0 {
+		return nil, nil
+	}
+	return v.linksAt(d.ID, d.LinksOf)
+}
+
+func (v *View) linksAt(id graph.Node, c Cycle) ([]Link, error) {
+	b, err := v.get(key(tableLinks, uint32(id), ^uint32(c)))
+	if err != nil {
+		return nil, fmt.Errorf("links of document %d in cycle %d: %w", id, c, err)
+	}
+	return decodeLinks(b)
+}
+
+// LinkHistory calls yield for each version of a document's links, the latest first, with the
+// cycle since which it holds.
+func (v *View) LinkHistory(id graph.Node, yield func(Cycle, []Link) bool) error {
+	return v.scan(key(tableLinks, uint32(id)), nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			return err
+		}
+		links, err := decodeLinks(val)
+		if err != nil {
+			return fmt.Errorf("document %d: %w", id, err)
+		}
+		return stopped(yield(Cycle(^n[1]), links))
+	})
+}
+
+// Visits calls yield for each cycle that fetched the document, the first one first.
+func (v *View) Visits(id graph.Node, yield func(Visit) bool) error {
+	return v.scan(key(tableVisit, uint32(id)), nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			return err
+		}
+		visit, err := decodeVisit(Cycle(n[1]), val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(visit))
+	})
+}
+
+// Site returns a site, or ErrNotFound.
+func (v *View) Site(id SiteID) (*Site, error) {
+	b, err := v.get(key(tableSite, uint32(id)))
+	if err != nil {
+		return nil, err
+	}
+	return decodeSite(b)
+}
+
+// Sites returns all sites in the order of their numbers.
+func (v *View) Sites() ([]*Site, error) {
+	var all []*Site
+	err := v.scan([]byte{tableSite}, nil, func(k, val []byte) error {
+		s, err := decodeSite(val)
+		all = append(all, s)
+		return err
+	})
+	return all, err
+}
+
+// Counters returns the counts of a site.
+func (v *View) Counters(site SiteID) (*Counters, error) {
+	b, err := v.get(key(tableCounters, uint32(site)))
+	if errors.Is(err, ErrNotFound) {
+		return new(Counters), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeCounters(b)
+}
+
+// Cycles returns all cycles, the first one first.
+func (v *View) Cycles() ([]*CycleRecord, error) {
+	var all []*CycleRecord
+	err := v.scan([]byte{tableCycle}, nil, func(k, val []byte) error {
+		c, err := decodeCycle(val)
+		all = append(all, c)
+		return err
+	})
+	return all, err
+}
+
+// SiteCycles calls yield for each cycle of a site, the first one first.
+func (v *View) SiteCycles(site SiteID, yield func(*SiteCycle) bool) error {
+	return v.scan(key(tableSiteCycle, uint32(site)), nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			return err
+		}
+		c, err := decodeSiteCycle(site, Cycle(n[1]), val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(c))
+	})
+}
+
+// SiteCycle returns the outcome of one cycle at a site, or ErrNotFound.
+func (v *View) SiteCycle(site SiteID, c Cycle) (*SiteCycle, error) {
+	b, err := v.get(key(tableSiteCycle, uint32(site), uint32(c)))
+	if err != nil {
+		return nil, err
+	}
+	return decodeSiteCycle(site, c, b)
+}
+
+// Newcomers calls yield for each document of a site that first answered in cycle c, by
+// number; cycles of kind FirstVisit have none.
+func (v *View) Newcomers(site SiteID, c Cycle, yield func(graph.Node, Kind) bool) error {
+	return v.scan(key(tableNew, uint32(site), uint32(c)), nil, func(k, val []byte) error {
+		n, err := numbers(k, 3)
+		if err != nil {
+			return err
+		}
+		if len(val) != 1 {
+			return fmt.Errorf("key %x: %w", k, errCorrupt)
+		}
+		return stopped(yield(graph.Node(n[2]), Kind(val[0])))
+	})
+}
+
+// Refetches calls yield for each old document of a site that was fetched in cycle c, by number.
+func (v *View) Refetches(site SiteID, c Cycle, yield func(*Refetch) bool) error {
+	return v.scan(key(tableRefetch, uint32(site), uint32(c)), nil, func(k, val []byte) error {
+		n, err := numbers(k, 3)
+		if err != nil {
+			return err
+		}
+		r, err := decodeRefetch(graph.Node(n[2]), val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(r))
+	})
+}
+
+// Queue calls yield for the queued documents of a site and host after the number `after`
+// (graph.None: from the first), by number.
+func (v *View) Queue(site SiteID, host string, after graph.Node, yield func(graph.Node) bool) error {
+	prefix := append(queueHost(site, host), 0)
+	var from []byte
+	if after != graph.None {
+		from = queueKey(site, host, after+1)
+	}
+	return v.scan(prefix, from, func(k, _ []byte) error {
+		_, _, id, err := parseQueueKey(k)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(id))
+	})
+}
+
+// QueueHosts calls yield for each site and host that has queued documents. Time O(hosts · log
+// of the queue).
+func (v *View) QueueHosts(yield func(SiteID, string) bool) (err error) {
+	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableQueue}, UpperBound: []byte{tableQueue + 1}})
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; {
+		site, host, _, err := parseQueueKey(it.Key())
+		if err != nil {
+			return err
+		}
+		if !yield(site, host) {
+			return nil
+		}
+		ok = it.SeekGE(append(queueHost(site, host), 1))
+	}
+	return nil
+}
+
+// Host returns what is remembered of an origin such as https://example.org, the zero Host
+// where nothing is.
+func (v *View) Host(origin string) (*Host, error) {
+	b, err := v.get(hostKey(origin))
+	if errors.Is(err, ErrNotFound) {
+		return &Host{Origin: origin}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeHost(origin, b)
+}
+
+// SameBody returns the first page of a site with a body of this digest, or ErrNotFound.
+func (v *View) SameBody(site SiteID, digest uint64) (graph.Node, error) {
+	b, err := v.get(digestKey(site, digest))
+	if err != nil {
+		return graph.None, err
+	}
+	if len(b) != 4 {
+		return graph.None, fmt.Errorf("digest %x: %w", digest, errCorrupt)
+	}
+	return graph.Node(binary.BigEndian.Uint32(b)), nil
+}
+
+// NumURLs returns how many URLs have a number: they are 0 … NumURLs-1.
+func (v *View) NumURLs() (int, error) {
+	b, err := v.get(metaKey("next"))
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil || len(b) != 4 {
+		return 0, errors.Join(err, errCorrupt)
+	}
+	return int(binary.BigEndian.Uint32(b)), nil
+}

@@ -1,0 +1,271 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"forage/graph"
+)
+
+// Find returns the number of a normalised URL, given in this window or before.
+func (db *DB) Find(url string) (graph.Node, error) {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	return db.find(url)
+}
+
+func (db *DB) find(url string) (graph.Node, error) {
+	if id, ok := db.seen.get(url); ok {
+		return id, nil
+	}
+	if id, ok := db.urls[url]; ok {
+		return id, nil
+	}
+	id, err := db.View.Find(url)
+	if err == nil {
+		db.seen.put(url, id)
+	}
+	return id, err
+}
+
+// Doc returns what is known of a document, writes of this window included.
+func (db *DB) Doc(id graph.Node) (*Doc, error) {
+	db.mu.RLock()
+	b, ok := db.docs[id]
+	db.mu.RUnlock()
+	if ok {
+		return decodeDoc(id, b)
+	}
+	return db.View.Doc(id)
+}
+
+// Add gives d.URL a number, sets d.ID to it and puts d. For a URL that has one already it
+// sets d.ID, writes nothing and returns false.
+func (db *DB) Add(d *Doc) (added bool, err error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	id, err := db.find(d.URL)
+	if err == nil {
+		d.ID = id
+		return false, nil
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return false, err
+	}
+	switch {
+	case d.Site == 0 || hostOf(d.URL) == "" || strings.IndexByte(d.URL, 0) >= 0:
+		return false, fmt.Errorf("add %q to site %d: want an absolute URL and a site", d.URL, d.Site)
+	case db.next == graph.None:
+		return false, errors.New("the store is full: all document numbers are given out")
+	}
+	d.ID = db.next
+	db.next++
+	db.fresh = true
+	w := db.window()
+	if err := errors.Join(
+		w.Set(urlKey(d.URL), binary.BigEndian.AppendUint32(nil, uint32(d.ID)), nil),
+		w.Set(key(tableSiteDoc, uint32(d.Site), uint32(d.ID)), nil, nil),
+	); err != nil {
+		return false, err
+	}
+	db.urls[d.URL] = d.ID
+	db.seen.put(d.URL, d.ID)
+	return true, db.put(d)
+}
+
+// Put writes a document that Add or Doc returned. Queue and counters follow from its state.
+func (db *DB) Put(d *Doc) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.put(d)
+}
+
+func (db *DB) put(d *Doc) error {
+	now := d.tally()
+	w := db.window()
+	c, err := db.counts(d.Site)
+	if err != nil {
+		return err
+	}
+	if d.stored {
+		c.count(d.was, -1)
+	}
+	c.count(now, 1)
+	db.dirty[d.Site] = true
+	wasQueued := d.stored && d.was.state == Queued
+	switch k := queueKey(d.Site, hostOf(d.URL), d.ID); {
+	case d.State == Queued && !wasQueued:
+		err = w.Set(k, nil, nil)
+	case d.State != Queued && wasQueued:
+		err = w.Delete(k, nil)
+	}
+	if err != nil {
+		return err
+	}
+	b := d.encode()
+	d.stored, d.was = true, now
+	db.docs[d.ID] = b
+	return w.Set(key(tableDoc, uint32(d.ID)), b, nil)
+}
+
+// counts returns the counters of a site for change. db.mu is held.
+func (db *DB) counts(site SiteID) (*Counters, error) {
+	if c, ok := db.counters[site]; ok {
+		return c, nil
+	}
+	c, err := db.View.Counters(site)
+	if err != nil {
+		return nil, err
+	}
+	if len(db.counters) > 1<<16 { // a bound for stores of very many sites
+		for s := range db.counters {
+			if !db.dirty[s] {
+				delete(db.counters, s)
+			}
+		}
+	}
+	db.counters[site] = c
+	return c, nil
+}
+
+// Count adds to what a site has cost: answers, bytes received, fetches that failed.
+func (db *DB) Count(site SiteID, fetches, bytes, errors int64) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	c, err := db.counts(site)
+	if err != nil {
+		return err
+	}
+	c.Fetches += fetches
+	c.Bytes += bytes
+	c.Errors += errors
+	db.dirty[site] = true
+	db.window()
+	return nil
+}
+
+// Counters returns the counts of a site, writes of this window included.
+func (db *DB) Counters(site SiteID) (*Counters, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	c, err := db.counts(site)
+	if err != nil {
+		return nil, err
+	}
+	clone := *c
+	return &clone, nil
+}
+
+// PutLinks stores links as the links of d from cycle c on and puts d. Where they are equal to
+// those that d has, the stored version stays. changed tells whether they differ.
+func (db *DB) PutLinks(d *Doc, c Cycle, links []Link) (changed bool, err error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	changed = true
+	b := appendLinks(nil, links)
+	if d.LinksOf != 0 && d.LinksOf != c {
+		old, err := db.get(key(tableLinks, uint32(d.ID), ^uint32(d.LinksOf)))
+		if err != nil {
+			return false, fmt.Errorf("links of document %d: %w", d.ID, err)
+		}
+		changed = !slices.Equal(old, b)
+	}
+	if changed {
+		if err := db.window().Set(key(tableLinks, uint32(d.ID), ^uint32(c)), b, nil); err != nil {
+			return false, err
+		}
+		d.LinksOf = c
+	}
+	d.NumLinks = len(links)
+	return changed, db.put(d)
+}
+
+// PutVisit stores a fetch of a document.
+func (db *DB) PutVisit(id graph.Node, v Visit) error {
+	return db.set(key(tableVisit, uint32(id), uint32(v.Cycle)), v.encode())
+}
+
+func (db *DB) set(k, val []byte) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.window().Set(k, val, nil)
+}
+
+// AddSite gives s the next number and puts it.
+func (db *DB) AddSite(s *Site) error {
+	sites, err := db.Sites()
+	if err != nil {
+		return err
+	}
+	s.ID = 1
+	for _, o := range sites {
+		if o.Name == s.Name {
+			return fmt.Errorf("site %s is in the store already", s.Name)
+		}
+		s.ID = max(s.ID, o.ID+1)
+	}
+	if err := db.PutSite(s); err != nil {
+		return err
+	}
+	return db.Commit()
+}
+
+// PutSite writes a site.
+func (db *DB) PutSite(s *Site) error {
+	b, err := encodeSite(s)
+	if err != nil {
+		return err
+	}
+	return db.set(key(tableSite, uint32(s.ID)), b)
+}
+
+// PutCycle writes a cycle.
+func (db *DB) PutCycle(c *CycleRecord) error {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return db.set(key(tableCycle, uint32(c.Cycle)), b)
+}
+
+// PutSiteCycle writes the outcome of a cycle at a site.
+func (db *DB) PutSiteCycle(s *SiteCycle) error {
+	return db.set(key(tableSiteCycle, uint32(s.Site), uint32(s.Cycle)), s.encode())
+}
+
+// PutRefetch writes a fetch of an old document.
+func (db *DB) PutRefetch(site SiteID, c Cycle, r *Refetch) error {
+	return db.set(key(tableRefetch, uint32(site), uint32(c), uint32(r.Page)), r.encode())
+}
+
+// PutNewcomer records that a document answered for the first time in cycle c.
+func (db *DB) PutNewcomer(d *Doc, c Cycle) error {
+	return db.set(key(tableNew, uint32(d.Site), uint32(c), uint32(d.ID)), []byte{byte(d.Kind)})
+}
+
+// PutHost writes what is to be remembered of an origin.
+func (db *DB) PutHost(h *Host) error { return db.set(hostKey(h.Origin), h.encode()) }
+
+// FirstBody makes id the first page of the site with a body of this digest, unless there is
+// one already; it returns the one that is.
+func (db *DB) FirstBody(site SiteID, digest uint64, id graph.Node) (graph.Node, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	k := digestKey(site, digest)
+	if first, ok := db.digests[string(k)]; ok {
+		return first, nil
+	}
+	first, err := db.View.SameBody(site, digest)
+	if err == nil {
+		return first, nil
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return graph.None, err
+	}
+	db.digests[string(k)] = id
+	return id, db.window().Set(k, binary.BigEndian.AppendUint32(nil, uint32(id)), nil)
+}
