@@ -1,58 +1,63 @@
 package fetch
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // blockedBy reports whether the answer, of which b is the start of the body, is a challenge
 // or a page that says that we are unwelcome, and notes the mark in Reason. Such a page is no
 // page of the site, whatever its status.
 func (o *Outcome) blockedBy(b []byte) bool {
-	if v := o.Header.Get("Cf-Mitigated"); v != "" {
-		o.Reason = "cf-mitigated: " + v
-		return true
+	for _, name := range []string{"Cf-Mitigated", "X-Amzn-Waf-Action"} {
+		if v := o.Header.Get(name); v != "" {
+			o.Reason = name + ": " + v
+			return true
+		}
 	}
-	if v := o.Header.Get("X-Amzn-Waf-Action"); v != "" {
-		o.Reason = "x-amzn-waf-action: " + v
-		return true
-	}
-	if o.Status == 429 || o.Status == 404 || o.Status == 410 {
+	if o.Class == TooManyRequests || o.Class == NotFound || o.Class == Gone {
 		return false // told plainly
 	}
-	if len(b) > smallBody && o.Class == OK {
-		return false // challenge pages are small
+	if o.Class == OK {
+		// A page of content must not be taken for a challenge by chance, nor cost much: 17
+		// marks in 10 kB took longer than the whole request.
+		if len(b) > smallBody {
+			return false
+		}
+		b = b[:min(len(b), 2<<10)]
 	}
-	for _, m := range marks {
-		if bytes.Contains(b, m.text) && (o.Class != OK || m.sure) {
-			o.Reason = "the body has the mark of a challenge page: " + strings.TrimSpace(string(m.text))
+	if i := bytes.Index(b, []byte("<title>")); i >= 0 {
+		t := b[i+len("<title>"):]
+		for _, m := range titles {
+			if bytes.HasPrefix(t, []byte(m)) {
+				o.Reason = "challenge page: " + m
+				return true
+			}
+		}
+	}
+	look := sureMarks
+	if o.Class != OK {
+		look = allMarks
+	}
+	for _, m := range look {
+		if bytes.Contains(b, []byte(m)) {
+			o.Reason = "challenge page: it has " + m
 			return true
 		}
 	}
 	return false
 }
 
-// marks are texts of challenge pages. Only those that no page of content has by chance count
-// in an answer that claims success.
-var marks = []struct {
-	text []byte
-	sure bool
-}{
-	{[]byte("/cdn-cgi/challenge-platform/h/"), false},
-	{[]byte("window._cf_chl_opt"), true},
-	{[]byte("cf-browser-verification"), true},
-	{[]byte("<title>Just a moment...</title>"), true},
-	{[]byte("<title>Attention Required! | Cloudflare</title>"), true},
-	{[]byte("geo.captcha-delivery.com"), true},
-	{[]byte("_Incapsula_Resource"), false},
-	{[]byte("Incapsula incident ID"), true},
-	{[]byte("<title>Pardon Our Interruption</title>"), true},
-	{[]byte("window._pxAppId"), false},
-	{[]byte("px-captcha"), false},
-	{[]byte("<title>DDoS-Guard</title>"), true},
-	{[]byte("<title>Sucuri WebSite Firewall - Access Denied</title>"), true},
-	{[]byte("errors.edgesuite.net"), false},
-	{[]byte("window.awsWafCookieDomainList"), true},
-	{[]byte("<title>Vercel Security Checkpoint</title>"), true},
-	{[]byte("Making sure you&#39;re not a bot!"), true},
+// titles are how the titles of challenge pages start.
+var titles = []string{
+	"Just a moment...", "Attention Required! | Cloudflare", "Pardon Our Interruption", "DDoS-Guard",
+	"Sucuri WebSite Firewall - Access Denied", "Vercel Security Checkpoint", "Making sure you&#39;re not a bot!",
 }
+
+// sureMarks are texts of challenge pages that no page of content starts with.
+var sureMarks = []string{
+	"window._cf_chl_opt", "cf-browser-verification", "geo.captcha-delivery.com", "Incapsula incident ID",
+	"window.awsWafCookieDomainList",
+}
+
+// allMarks count in answers that claim no success.
+var allMarks = append([]string{
+	"/cdn-cgi/challenge-platform/", "_Incapsula_Resource", "window._pxAppId", "px-captcha", "errors.edgesuite.net",
+}, sureMarks...)

@@ -82,3 +82,19 @@ func grow(b []byte, limit int64) []byte {
 	copy(nb, b)
 	return nb
 }
+
+// A meter counts the bytes that pass and remembers how the stream ended.
+type meter struct {
+	r   io.Reader
+	n   int64
+	err error // io.EOF, or what broke
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	m.n += int64(n)
+	if err != nil {
+		m.err = err
+	}
+	return n, err
+}

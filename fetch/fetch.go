@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,6 +67,7 @@ type Client struct {
 	guard    guard
 	dialer   *net.Dialer
 	h2, h1   *http.Transport // h1 for hosts that misdirect HTTP/2
+	idle     *idle           // connections of plain
 	resolver *net.Resolver
 }
 
@@ -106,6 +108,7 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg, guard: guard{cfg.AllowPrivate}, resolver: net.DefaultResolver}
 	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, Control: c.guard.control, KeepAlive: 30 * time.Second}
 	c.h2, c.h1 = c.transport(true), c.transport(false)
+	c.idle = newIdle(cfg.Parallel)
 	return c, nil
 }
 
@@ -135,6 +138,7 @@ func (c *Client) transport(h2 bool) *http.Transport {
 
 // Close closes the idle connections. Requests in flight are not disturbed.
 func (c *Client) Close() {
+	c.idle.close()
 	c.h2.CloseIdleConnections()
 	c.h1.CloseIdleConnections()
 }
@@ -164,9 +168,13 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 		c.fail(o, err)
 		return o, ctx.Err()
 	}
-	tctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-	defer cancel()
-	c.roundTrip(tctx, u, r, o, start)
+	if u.Scheme == "http" && c.cfg.Proxy == nil && isASCII(u.Host) {
+		c.plain(ctx, u, r, o, start)
+	} else {
+		tctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+		c.roundTrip(tctx, u, r, o, start)
+		cancel()
+	}
 	o.Elapsed = time.Since(start)
 	if err := ctx.Err(); err != nil && (!o.Class.Answered() || o.Cut != Whole) {
 		return o, err
@@ -195,9 +203,8 @@ func parseURL(s string) (*url.URL, error) {
 // behind a proxy, which connects for us, all addresses of the name.
 func (c *Client) admit(ctx context.Context, u *url.URL) error {
 	if p := u.Port(); p != "" {
-		var n uint16
-		if _, err := fmt.Sscan(p, &n); err != nil || badPort(n) {
-			return badPortError(n)
+		if n, err := strconv.ParseUint(p, 10, 16); err != nil || badPort(uint16(n)) {
+			return &failure{BadPort, "port " + p + " is none for the web"}
 		}
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
@@ -228,6 +235,27 @@ func (c *Client) Resolve(ctx context.Context, host string) ([]netip.Addr, error)
 		as[i] = as[i].Unmap()
 	}
 	return as, err
+}
+
+// eachField calls f for each header field of a request, Host apart.
+func (c *Client) eachField(u *url.URL, r *Request, f func(name, value string)) {
+	f("User-Agent", c.cfg.UserAgent)
+	f("Accept", accept)
+	f("Accept-Encoding", acceptEncoding)
+	if r.ETag != "" && validField("E", r.ETag) {
+		f("If-None-Match", r.ETag)
+	}
+	if r.LastModified != "" && validField("L", r.LastModified) {
+		f("If-Modified-Since", r.LastModified)
+	}
+	for i := range c.cfg.Fields {
+		if s := &c.cfg.Fields[i]; s.Host == u.Host {
+			f(s.Name, s.Value)
+		}
+	}
+	if v := c.cfg.Cookies.header(u); v != "" {
+		f("Cookie", v)
+	}
 }
 
 // validField reports whether a header field may be sent.

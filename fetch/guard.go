@@ -66,18 +66,10 @@ func prefixes(text string) []block {
 	return bs
 }
 
-// A guardError says why the guard refused an address or a port.
-type guardError struct {
-	class  Class
-	reason string
-}
-
-func (e *guardError) Error() string { return e.reason }
-
 // A guard refuses addresses that are not public, unless they are allowed.
 type guard struct{ allow []netip.Prefix }
 
-// check returns nil if a may be connected to, and otherwise a *guardError.
+// check returns nil if a may be connected to, and otherwise a *failure.
 func (g guard) check(a netip.Addr) error {
 	a = a.Unmap().WithZone("")
 	if isGlobal(a) {
@@ -95,7 +87,7 @@ func (g guard) check(a netip.Addr) error {
 			break
 		}
 	}
-	return &guardError{PrivateAddress, fmt.Sprintf("%s is not a public address (%s); --allow-private %s would permit it", a, what, p)}
+	return &failure{PrivateAddress, fmt.Sprintf("%s is not a public address (%s); --allow-private %s would permit it", a, what, p)}
 }
 
 func isGlobal(a netip.Addr) bool {
@@ -120,16 +112,12 @@ func isGlobal(a netip.Addr) bool {
 func (g guard) control(network, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
-		return &guardError{PrivateAddress, fmt.Sprintf("%s %s is no address that a crawler connects to", network, address)}
+		return &failure{PrivateAddress, fmt.Sprintf("%s %s is no address that a crawler connects to", network, address)}
 	}
 	if badPort(ap.Port()) {
-		return badPortError(ap.Port())
+		return &failure{BadPort, fmt.Sprintf("port %d is none for the web", ap.Port())}
 	}
 	return g.check(ap.Addr())
-}
-
-func badPortError(port uint16) error {
-	return &guardError{BadPort, fmt.Sprintf("port %d belongs to another protocol", port)}
 }
 
 // badPorts are the ports that WHATWG Fetch blocks, and two of databases that take commands
