@@ -1,0 +1,152 @@
+// Package export writes what leaves a store: the list of its URLs, the graph of its links, the
+// history of a site.
+//
+// Every function takes a view of a store, which may be in use by a running crawl, and a path.
+// A path that ends in .gz or .zst is compressed; a file appears under its name when it is
+// complete, and after an error there is none.
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"forage/graph"
+	"forage/graph/arcs"
+	"forage/store"
+)
+
+// Written tells what an export wrote.
+type Written struct {
+	Records uint64 // URLs, arcs, or snapshots
+	Bytes   int64  // on disk, all files together
+}
+
+func (w *Written) add(paths ...string) error {
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return err
+		}
+		w.Bytes += info.Size()
+	}
+	return nil
+}
+
+// URLs writes the URLs of all pages, a line each, by number; with all, of everything known.
+func URLs(v *store.View, path string, all bool) (w Written, err error) {
+	err = arcs.Create(path, func(to io.Writer) error {
+		out := bufio.NewWriter(to)
+		err := v.Docs(func(d *store.Doc) bool {
+			if all || d.IsPage() {
+				w.Records++
+				out.WriteString(d.URL)
+				out.WriteByte('\n')
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+	if err != nil {
+		return w, err
+	}
+	return w, w.add(path)
+}
+
+// Graph writes the links between all documents as an arc list, and beside it, as path with
+// .urls before the compression's ending, number and URL of every document, tab-separated.
+// Documents that have not been fetched are nodes without arcs. Memory: the links of one
+// document.
+func Graph(v *store.View, path string) (w Written, err error) {
+	n, err := v.NumURLs()
+	if err != nil {
+		return w, err
+	}
+	g := &links{View: v, n: n}
+	if err := arcs.WriteFile(path, g, arcs.Auto); err != nil {
+		return w, err
+	}
+	w.Records = g.arcs
+	names := labelsPath(path)
+	err = arcs.Create(names, func(to io.Writer) error {
+		out := bufio.NewWriter(to)
+		err := v.Docs(func(d *store.Doc) bool {
+			_, err = fmt.Fprintf(out, "%d\t%s\n", d.ID, d.URL)
+			return err == nil
+		})
+		if err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+	if err != nil {
+		return w, err
+	}
+	return w, w.add(path, names)
+}
+
+// labelsPath returns where the names of the nodes of the graph at path go.
+func labelsPath(path string) string {
+	for _, ext := range []string{".gz", ".zst"} {
+		if base, ok := strings.CutSuffix(path, ext); ok {
+			return base + ".urls" + ext
+		}
+	}
+	return path + ".urls"
+}
+
+// links is the graph of a store's current links, read from the store at each scan.
+type links struct {
+	*store.View
+	n    int
+	arcs uint64 // of the latest scan
+}
+
+func (g *links) NumNodes() int   { return g.n }
+func (g *links) NumArcs() uint64 { return g.arcs }
+
+func (g *links) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.Node) error) error {
+	g.arcs = 0
+	next := lo
+	var failed error
+	var succ []graph.Node
+	err := g.Docs(func(d *store.Doc) bool {
+		if d.ID < lo || d.ID >= hi {
+			return d.ID < hi
+		}
+		for ; next < d.ID && failed == nil; next++ {
+			failed = visit(next, nil)
+		}
+		var out []store.Link
+		if failed == nil {
+			out, failed = g.Links(d)
+		}
+		succ = succ[:0]
+		for _, l := range out {
+			if l.To < graph.Node(g.n) {
+				succ = append(succ, l.To)
+			}
+		}
+		slices.Sort(succ)
+		succ = slices.Compact(succ)
+		g.arcs += uint64(len(succ))
+		if failed == nil {
+			failed = visit(d.ID, succ)
+		}
+		next = d.ID + 1
+		return failed == nil
+	})
+	for ; next < hi && failed == nil && err == nil; next++ {
+		failed = visit(next, nil)
+	}
+	if failed != nil {
+		return failed
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package export
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"forage/graph"
+	"forage/graph/arcs"
+	"forage/snap"
+	"forage/store"
+)
+
+// small is a store of one site after two cycles: /gone was there in the first only, /new
+// came in the second, home changed, the feed names /new.
+func small(t *testing.T) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	site := &store.Site{Name: "x.test", Seeds: []string{"https://x.test/"}, Rules: store.Rules{Scope: "host", Within: "x.test"}}
+	must(db.AddSite(site))
+	type version struct {
+		cycle  store.Cycle
+		status int
+		digest uint64
+		links  []store.Link
+	}
+	ids := map[string]graph.Node{}
+	add := func(path string, kind store.Kind, state store.State, foundOn graph.Node, versions ...version) {
+		d := &store.Doc{URL: "https://x.test" + path, Site: site.ID, Kind: kind, State: state, FoundOn: foundOn, DuplicateOf: graph.None}
+		if path[0] != '/' {
+			d.URL = path
+		}
+		_, err := db.Add(d)
+		must(err)
+		ids[path] = d.ID
+		for _, v := range versions {
+			if v.status == 200 {
+				_, err := db.PutLinks(d, v.cycle, v.links)
+				must(err)
+			}
+			must(db.PutVisit(d.ID, store.Visit{Cycle: v.cycle, At: int64(v.cycle) * 100, Status: v.status, Digest: v.digest}))
+			must(db.Put(d))
+			must(db.Commit())
+		}
+	}
+	to := func(ids ...graph.Node) (out []store.Link) {
+		for _, id := range ids {
+			out = append(out, store.Link{To: id, Kind: store.ViaAnchor})
+		}
+		return out
+	}
+	add("/", store.Page, store.Fetched, graph.None, version{1, 200, 1, to(1, 2, 3, 5)}, version{2, 200, 2, to(4, 3)})
+	add("/gone", store.Page, store.Fetched, 0, version{1, 200, 3, to(0)}, version{2, 404, 0, nil})
+	add("/stub", store.Page, store.Fetched, 0, version{1, 200, 4, []store.Link{{To: 0, Kind: store.ViaRefresh}}})
+	add("/feed.xml", store.Feed, store.Fetched, graph.None, version{1, 200, 5, to(0)}, version{2, 200, 6, to(0, 4)})
+	add("/new", store.Page, store.Fetched, 0, version{2, 200, 7, to(0, 4)})
+	add("https://other.test/", store.Page, store.Fetched, 0, version{1, 200, 8, to(0)})
+	add("/waits", store.Unseen, store.Queued, 0)
+	for c := store.Cycle(1); c <= 2; c++ {
+		must(db.PutSiteCycle(&store.SiteCycle{Site: site.ID, Cycle: c, At: int64(c) * 100, Done: true}))
+	}
+	must(db.Sync())
+	return db
+}
+
+func TestSnap(t *testing.T) {
+	db := small(t)
+	site, err := db.Site(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x.snap.gz")
+	w, err := Snap(&db.View, site, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || w != (Written{2, info.Size()}) {
+		t.Errorf("Snap = %+v, %v", w, err)
+	}
+	h, err := snap.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/", "/gone", "/stub", "/new", "/feed.xml"}; !reflect.DeepEqual(h.URLs, want) {
+		t.Fatalf("URLs = %v, want %v", h.URLs, want)
+	}
+	first, second := h.At(0), h.At(1)
+	if want := [][]snap.ID{{1, 2, 4}, {0}, {0}, nil, {0}}; !reflect.DeepEqual(first.Links, want) {
+		t.Errorf("links in the first snapshot: %v, want %v", first.Links, want)
+	}
+	if want := [][]snap.ID{{3, 4}, nil, {0}, {0}, {0, 3}}; !reflect.DeepEqual(second.Links, want) {
+		t.Errorf("links in the second snapshot: %v, want %v", second.Links, want)
+	}
+	if want := []snap.Flag{snap.Page, snap.Page, snap.Redirect, snap.Page, snap.Feed}; !reflect.DeepEqual(second.Flag, want) {
+		t.Errorf("flags: %v, want %v", second.Flag, want)
+	}
+	if first.Time != 100 || second.Time != 200 || !reflect.DeepEqual(second.WellKnown, []snap.ID{4}) {
+		t.Errorf("times %d, %d, well known %v", first.Time, second.Time, second.WellKnown)
+	}
+}
+
+func TestGraph(t *testing.T) {
+	db := small(t)
+	for _, ext := range []string{"", ".gz", ".zst"} {
+		path := filepath.Join(t.TempDir(), "g.tsv"+ext)
+		w, err := Graph(&db.View, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := arcs.Load(path, arcs.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := graph.FromArcs(6, []graph.Arc{{From: 0, To: 4}, {From: 0, To: 3}, {From: 1, To: 0}, {From: 2, To: 0}, {From: 3, To: 0}, {From: 3, To: 4}, {From: 4, To: 0}, {From: 4, To: 4}, {From: 5, To: 0}})
+		if !reflect.DeepEqual(g, want) || w.Records != want.NumArcs() || w.Bytes == 0 {
+			t.Errorf("Graph wrote %v (%+v), want %v", g, w, want)
+		}
+		names, err := arcs.Open(filepath.Join(filepath.Dir(path), "g.tsv.urls"+ext))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, u := range []string{"https://x.test/", "https://x.test/gone"} {
+			var id int
+			var url string
+			if _, err := fmt.Fscanln(names, &id, &url); err != nil || id != i || url != u {
+				t.Errorf("label %d = %d %s, %v, want %s", i, id, url, err, u)
+			}
+		}
+		names.Close()
+	}
+}
+
+func TestURLs(t *testing.T) {
+	db := small(t)
+	path := filepath.Join(t.TempDir(), "urls")
+	for all, want := range map[bool]uint64{false: 5, true: 7} {
+		w, err := URLs(&db.View, path, all)
+		if err != nil || w.Records != want {
+			t.Errorf("URLs(all %v) = %+v, %v, want %d", all, w, err, want)
+		}
+	}
+	if _, err := URLs(&db.View, filepath.Join(t.TempDir(), "no", "folder"), true); err == nil {
+		t.Error("a folder that is not there was written to")
+	}
+}

@@ -1,0 +1,212 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"forage/graph"
+	"forage/snap"
+	"forage/store"
+)
+
+// Snap writes the history of one site as SNAP2, a snapshot for each cycle that ended there.
+// In a cycle that fetched only some of the documents the others stand as they were last
+// seen, so that only snapshots of full recrawls are the whole truth. Documents of other
+// origins than that of the site's first seed have no place in the format and are left out,
+// with the links to them; HTTP redirects become redirect stubs.
+func Snap(v *store.View, site *store.Site, path string) (w Written, err error) {
+	h, err := History(v, site)
+	if err != nil {
+		return w, fmt.Errorf("history of %s: %w", site.Name, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".snap-*")
+	if err != nil {
+		return w, err
+	}
+	defer os.Remove(tmp.Name())
+	if err := snap.Write(tmp, h); err != nil {
+		tmp.Close()
+		return w, err
+	}
+	if err := tmp.Close(); err != nil {
+		return w, err
+	}
+	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
+		return w, err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return w, err
+	}
+	w.Records = uint64(len(h.Snapshots))
+	return w, w.add(path)
+}
+
+// A life is what the history needs of one document.
+type life struct {
+	id     graph.Node
+	path   string
+	flag   snap.Flag
+	well   bool
+	visits []store.Visit
+	links  []version // the first one first
+}
+
+type version struct {
+	since store.Cycle
+	to    []graph.Node
+}
+
+// History makes the history of a site in memory.
+func History(v *store.View, site *store.Site) (*snap.History, error) {
+	if len(site.Seeds) == 0 {
+		return nil, fmt.Errorf("it has no seed: %w", io.ErrUnexpectedEOF)
+	}
+	base, err := url.Parse(site.Seeds[0])
+	if err != nil {
+		return nil, err
+	}
+	origin := base.Scheme + "://" + base.Host
+	lives, err := readLives(v, site, origin)
+	if err != nil {
+		return nil, err
+	}
+	// Pages come before feeds and sitemaps; home is the first.
+	slices.SortStableFunc(lives, func(a, b *life) int {
+		rank := func(l *life) int {
+			switch {
+			case !l.flag.IsPage():
+				return 2
+			case l.path == "/":
+				return 0
+			}
+			return 1
+		}
+		return rank(a) - rank(b)
+	})
+	h := snap.New(site.Name, origin+"/")
+	number := map[graph.Node]snap.ID{}
+	for i, l := range lives {
+		number[l.id] = snap.ID(i)
+		h.URLs = append(h.URLs, l.path)
+	}
+	var at *snap.State
+	err = v.SiteCycles(site.ID, func(c *store.SiteCycle) bool {
+		if !c.Done {
+			return true
+		}
+		var docs []snap.Document
+		var well []snap.ID
+		alive := map[snap.ID]bool{}
+		for i, l := range lives {
+			if l.aliveIn(c.Cycle) {
+				alive[snap.ID(i)] = true
+			}
+		}
+		for i, l := range lives {
+			if !alive[snap.ID(i)] {
+				continue
+			}
+			d := snap.Document{ID: snap.ID(i), Flag: l.flag, Changed: l.changedIn(c.Cycle)}
+			for _, to := range l.linksIn(c.Cycle) {
+				if u, ok := number[to]; ok && alive[u] && u != d.ID {
+					d.Links = append(d.Links, u)
+				}
+			}
+			slices.Sort(d.Links)
+			d.Links = slices.Compact(d.Links)
+			docs = append(docs, d)
+			if l.well {
+				well = append(well, d.ID)
+			}
+		}
+		at, err = h.Append(at, c.At, fmt.Sprint("cycle ", c.Cycle), docs, well)
+		return err == nil
+	})
+	return h, err
+}
+
+// readLives reads what once answered 2xx or redirects at the origin.
+func readLives(v *store.View, site *store.Site, origin string) ([]*life, error) {
+	var lives []*life
+	var failed error
+	err := v.SiteDocs(site.ID, func(d *store.Doc) bool {
+		path, ok := strings.CutPrefix(d.URL, origin)
+		if !ok || !strings.HasPrefix(path, "/") {
+			return true
+		}
+		l := &life{id: d.ID, path: path, well: d.IsList() && d.FoundOn == graph.None}
+		switch d.Kind {
+		case store.Page:
+		case store.Redirect:
+			l.flag = snap.Redirect
+		case store.Feed:
+			l.flag = snap.Feed
+		case store.Sitemap:
+			l.flag = snap.Sitemap
+		default:
+			return true
+		}
+		if failed = v.Visits(d.ID, func(x store.Visit) bool { l.visits = append(l.visits, x); return true }); failed != nil {
+			return false
+		}
+		failed = v.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {
+			x := version{since: c}
+			for _, k := range links {
+				x.to = append(x.to, k.To)
+				if k.Kind == store.ViaRefresh && l.flag == snap.Page {
+					l.flag = snap.Redirect
+				}
+			}
+			l.links = append(l.links, x)
+			return true
+		})
+		slices.Reverse(l.links) // the store tells the latest first
+		lives = append(lives, l)
+		return failed == nil
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return lives, err
+}
+
+// aliveIn reports whether the latest answer up to cycle c was one of a document that is there.
+func (l *life) aliveIn(c store.Cycle) bool {
+	alive := false
+	for _, x := range l.visits {
+		if x.Cycle <= c {
+			alive = x.Status >= 200 && x.Status < 400
+		}
+	}
+	return alive
+}
+
+// changedIn reports whether cycle c saw another body than the fetch before.
+func (l *life) changedIn(c store.Cycle) bool {
+	last := uint64(0)
+	for _, x := range l.visits {
+		if x.Cycle == c && x.Digest != 0 && last != 0 {
+			return x.Digest != last
+		}
+		if x.Digest != 0 {
+			last = x.Digest
+		}
+	}
+	return false
+}
+
+// linksIn returns the links that held in cycle c.
+func (l *life) linksIn(c store.Cycle) []graph.Node {
+	var to []graph.Node
+	for _, x := range l.links {
+		if x.since <= c {
+			to = x.to
+		}
+	}
+	return to
+}
