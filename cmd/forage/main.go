@@ -27,10 +27,10 @@ const (
 // An exitError carries the exit code of its error.
 type exitError struct {
 	code int
-	err  error
+	err  error // nil: it has been printed already
 }
 
-func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Error() string { return fmt.Sprint(e.err) }
 func (e *exitError) Unwrap() error { return e.err }
 
 // badInput marks err as the fault of what the user gave: exit code 2.
@@ -52,14 +52,20 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetArgs(args)
+	if ctx.Value(callKey{}) == nil {
+		ctx = context.WithValue(ctx, callKey{}, &call{args: args})
+	}
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "forage: %v\n", err)
 	var e *exitError
+	if errors.As(err, &e) && e.err == nil {
+		return e.code // said already
+	}
+	fmt.Fprintf(stderr, "forage: %v\n", err)
 	switch {
-	case errors.As(err, &e):
+	case e != nil:
 		return e.code
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -92,9 +98,14 @@ func rootCmd() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
 	})
+	root.AddCommand(steerCmds()...)
 	root.AddCommand(
+		checkCmd(),
+		exportCmd(),
 		labCmd(),
+		pagesCmd(),
 		replayCmd(),
+		statusCmd(),
 	)
 	return root
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"forage/store"
+)
+
+func checkCmd() *cobra.Command {
+	var (
+		dir            string
+		repair, asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Verify a whole store",
+		Long: `Check reads every record of a store and verifies that documents, links, the queue, visits
+and counts fit together. It exits with 1 when they do not. With --repair it mends what it
+finds: a document that cannot be read is fetched again by the next crawl, indexes are made
+anew, what belongs to nothing is dropped; nothing that can be read is lost.`,
+		Example: "  forage check --dir forage-data",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			problems := 0
+			report := func(p store.Problem) {
+				problems++
+				if problems <= 100 {
+					fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s\n", p)
+				}
+			}
+			if !repair {
+				return onStore(cmd, dir, func(v *store.View) error {
+					if err := v.Check(report); err != nil {
+						return err
+					}
+					return told(cmd.OutOrStdout(), asJSON, problems, false)
+				})
+			}
+			db, err := store.Open(dir, store.Options{MustExist: true})
+			if err != nil {
+				return storeError(dir, err)
+			}
+			left := 0
+			_, err = db.Repair(report)
+			if err == nil {
+				err = db.View.Check(func(store.Problem) { left++ })
+			}
+			if err = errors.Join(err, db.Close()); err != nil {
+				return err
+			}
+			if left > 0 {
+				return fmt.Errorf("%d problems remain after repair", left)
+			}
+			return told(cmd.OutOrStdout(), asJSON, problems, true)
+		},
+	}
+	dirFlag(cmd, &dir)
+	cmd.Flags().BoolVar(&repair, "repair", false, "mend what can be mended")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+// told prints the outcome of a check and returns the error that it means for the exit code.
+func told(w io.Writer, asJSON bool, problems int, repaired bool) error {
+	ok := problems == 0 || repaired
+	var err error
+	switch {
+	case asJSON:
+		err = printJSON(w, map[string]any{"ok": ok, "problems": problems, "repaired": repaired && problems > 0})
+	case problems == 0:
+		_, err = fmt.Fprintln(w, "ok: every record is there and fits the others")
+	case repaired:
+		_, err = fmt.Fprintf(w, "ok: %d problems repaired\n", problems)
+	}
+	if err == nil && !ok {
+		err = fmt.Errorf("%d problems; 'forage check --repair' mends what can be mended", problems)
+	}
+	return err
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"forage/export"
+	"forage/store"
+)
+
+func exportCmd() *cobra.Command {
+	var (
+		dir, output, site string
+		all, asJSON       bool
+	)
+	kinds := []string{"graph", "snap", "urls"}
+	cmd := &cobra.Command{
+		Use:   "export KIND",
+		Short: "Write the store's link graph, a site's history, or its URLs to a file",
+		Long: `Export writes what the store holds to a file. KIND is one of
+
+  graph  the links as an arc list (u<TAB>v a line), with PATH.urls: number and URL
+  snap   the history of a site as SNAP2, a snapshot a cycle; 'forage replay' serves it
+  urls   the URLs of all pages, a line each
+
+A path that ends in .gz or .zst is compressed (snap always is). Export works beside a
+running crawl.`,
+		Example:   "  forage export graph -o links.tsv.zst\n  forage export snap --site example.org -o example.snap.gz",
+		Args:      arguments(cobra.ExactArgs(1)),
+		ValidArgs: kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output == "" {
+				return usagef("say where to write with -o PATH")
+			}
+			path := callOf(cmd.Context()).path(output)
+			var write func(v *store.View) (export.Written, error)
+			switch args[0] {
+			case "urls":
+				write = func(v *store.View) (export.Written, error) { return export.URLs(v, path, all) }
+			case "graph":
+				write = func(v *store.View) (export.Written, error) { return export.Graph(v, path) }
+			case "snap":
+				write = func(v *store.View) (export.Written, error) {
+					s, err := oneSite(v, site)
+					if err != nil {
+						return export.Written{}, err
+					}
+					return export.Snap(v, s, path)
+				}
+			default:
+				return usagef("there is no export %q; known: %s", args[0], strings.Join(kinds, " "))
+			}
+			return onStore(cmd, dir, func(v *store.View) error {
+				w, err := write(v)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"kind": args[0], "path": output, "records": w.Records, "bytes": w.Bytes})
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records, %d bytes\n", output, w.Records, w.Bytes)
+				return err
+			})
+		},
+	}
+	dirFlag(cmd, &dir)
+	f := cmd.Flags()
+	f.StringVarP(&output, "output", "o", "", "file to write")
+	f.StringVar(&site, "site", "", "snap: the site, where the store has several")
+	f.BoolVar(&all, "all", false, "urls: everything known, not only pages")
+	f.BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+// oneSite returns the site of that name, or the only one where the name is empty.
+func oneSite(v *store.View, name string) (*store.Site, error) {
+	sites, err := v.Sites()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range sites {
+		if s.Name == name || name == "" && len(sites) == 1 {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	if name == "" {
+		return nil, usagef("the store has %d sites, choose one with --site: %s", len(sites), strings.Join(names, " "))
+	}
+	return nil, usagef("there is no site %q in the store; it has: %s", name, strings.Join(names, " "))
+}

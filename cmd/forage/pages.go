@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"forage/graph"
+	"forage/store"
+)
+
+// selection tells which pages are listed.
+type selection struct {
+	new, changed, gone since
+	site, match        string
+	unknown            bool // with new: also pages that may be new
+	duplicates         bool
+	all                bool // feeds and sitemaps too
+}
+
+func pagesCmd() *cobra.Command {
+	var (
+		dir, format string
+		sel         selection
+		asJSON      bool
+	)
+	cmd := &cobra.Command{
+		Use:   "pages",
+		Short: "List the pages that are known, or only new, changed or gone ones",
+		Long: `Pages lists the pages that once answered with HTML: one URL a line, or with --format
+jsonl or csv everything that is known of each. Pages that repeat the body of another, or
+name it canonical, are left out unless --duplicates is given.
+
+With --new-since it lists the pages that are certainly new since a cycle (inclusive) or a
+time; --include-unknown adds those that nobody can date, because the first visit was cut
+short before it reached them.`,
+		Example: "  forage pages --new-since 3\n  forage pages --site example.org --match '/blog/' --format jsonl",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON {
+				if cmd.Flags().Changed("format") && format != "jsonl" {
+					return usagef("--json and --format %s contradict each other", format)
+				}
+				format = "jsonl"
+			}
+			newWriter := pageWriters[format]
+			if newWriter == nil {
+				return usagef("unknown format %q; known: jsonl csv txt", format)
+			}
+			re, err := regexp.Compile(sel.match)
+			if err != nil {
+				return usagef("--match: %w", err)
+			}
+			return onStore(cmd, dir, func(v *store.View) error {
+				out := bufio.NewWriter(cmd.OutOrStdout())
+				if err := listPages(v, &sel, re, newWriter(out)); err != nil {
+					return err
+				}
+				return out.Flush()
+			})
+		},
+	}
+	dirFlag(cmd, &dir)
+	f := cmd.Flags()
+	f.Var(&sel.new, "new-since", "only pages that are new since a cycle or time")
+	f.Var(&sel.changed, "changed-since", "only pages whose content changed since")
+	f.Var(&sel.gone, "gone-since", "only pages that have gone since")
+	f.StringVar(&sel.site, "site", "", "only pages of this site")
+	f.StringVar(&sel.match, "match", "", "only URLs that match this regular expression")
+	f.BoolVar(&sel.unknown, "include-unknown", false, "with --new-since: also pages that may be new")
+	f.BoolVar(&sel.duplicates, "duplicates", false, "also pages that repeat another one")
+	f.BoolVar(&sel.all, "all-documents", false, "also feeds and sitemaps")
+	f.StringVar(&format, "format", "txt", "txt, csv or jsonl")
+	f.BoolVar(&asJSON, "json", false, "the same as --format jsonl")
+	return cmd
+}
+
+// listPages writes the pages selected, by site, then in the order in which they became known.
+func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWriter) error {
+	sites, err := v.Sites()
+	if err != nil {
+		return err
+	}
+	changed, err := sel.changed.start(v)
+	if err != nil {
+		return err
+	}
+	gone, err := sel.gone.start(v)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, s := range sites {
+		if sel.site != "" && s.Name != sel.site {
+			continue
+		}
+		found = true
+		var failed error
+		err := v.SiteDocs(s.ID, func(d *store.Doc) bool {
+			var ok bool
+			if ok, failed = sel.selects(v, d, changed, gone); ok && failed == nil && match.MatchString(d.URL) {
+				var p *page
+				if p, failed = newPage(v, s, d); failed == nil {
+					failed = write(p)
+				}
+			}
+			return failed == nil
+		})
+		if failed != nil {
+			return failed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if sel.site != "" && !found {
+		return usagef("there is no site %q in the store; 'forage status' lists them", sel.site)
+	}
+	return write(nil)
+}
+
+// selects reports whether d is to be listed.
+func (sel *selection) selects(v *store.View, d *store.Doc, changed, gone store.Time) (bool, error) {
+	switch {
+	case !d.IsPage() && !(sel.all && d.IsList()):
+		return false, nil
+	case d.DuplicateOf != graph.None && !sel.duplicates:
+		return false, nil
+	case sel.new.set() && !(d.New == store.IsNew || sel.unknown && d.New == store.MaybeNew):
+		return false, nil
+	case sel.new.set() && (d.Cycle < sel.new.cycle || d.FirstSeen < sel.new.time):
+		return false, nil
+	case sel.gone.set() && (d.Gone == 0 || d.Gone < gone || d.GoneIn < sel.gone.cycle):
+		return false, nil
+	case sel.changed.set():
+		if d.Changed == 0 || d.Changed < changed {
+			return false, nil
+		}
+		return changedSince(v, d, sel.changed.cycle)
+	}
+	return true, nil
+}
+
+// changedSince reports whether a fetch in cycle c or later found another body than before:
+// cycles can be less than a second apart, so that the times do not tell.
+func changedSince(v *store.View, d *store.Doc, c store.Cycle) (changed bool, err error) {
+	if c == 0 {
+		return true, nil
+	}
+	last := uint64(0)
+	err = v.Visits(d.ID, func(visit store.Visit) bool {
+		if visit.Digest != 0 {
+			changed = changed || last != 0 && visit.Digest != last && visit.Cycle >= c
+			last = visit.Digest
+		}
+		return true
+	})
+	return changed, err
+}
+
+// A page is one record of the list.
+type page struct {
+	URL         string `json:"url"`
+	Site        string `json:"site"`
+	New         string `json:"new"`
+	FirstSeen   any    `json:"first_seen"`
+	Cycle       uint32 `json:"cycle"`
+	FoundOn     any    `json:"found_on"`
+	Status      any    `json:"status"`
+	Title       any    `json:"title"`
+	Canonical   any    `json:"canonical"`
+	ContentType any    `json:"content_type"`
+	Digest      any    `json:"digest"`
+	Bytes       int64  `json:"bytes"`
+	Published   any    `json:"published"`
+	LastMod     any    `json:"lastmod"`
+	Depth       int    `json:"depth"`
+	LastFetched any    `json:"last_fetched"`
+	Changed     any    `json:"changed"`
+	Gone        any    `json:"gone"`
+	DuplicateOf any    `json:"duplicate_of"`
+	Kind        string `json:"kind"`
+}
+
+func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {
+	p := &page{
+		URL: d.URL, Site: s.Name, New: d.New.String(), FirstSeen: stamp(d.FirstSeen), Cycle: uint32(d.Cycle),
+		Status: orNull(d.Status), Title: orNull(d.Title), Canonical: orNull(d.Canonical), ContentType: orNull(d.ContentType),
+		Bytes: d.Bytes, Published: stamp(d.Published), LastMod: stamp(d.LastMod), Depth: d.Depth,
+		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Kind: d.Kind.String(),
+	}
+	if d.Digest != 0 {
+		p.Digest = fmt.Sprintf("%016x", d.Digest)
+	}
+	var err error
+	if p.FoundOn, err = urlOf(v, d.FoundOn); err != nil {
+		return nil, err
+	}
+	p.DuplicateOf, err = urlOf(v, d.DuplicateOf)
+	return p, err
+}
+
+// urlOf returns the URL of a document, nil for graph.None.
+func urlOf(v *store.View, id graph.Node) (any, error) {
+	if id == graph.None {
+		return nil, nil
+	}
+	d, err := v.Doc(id)
+	if err != nil {
+		return nil, fmt.Errorf("document %d: %w", id, err)
+	}
+	return d.URL, nil
+}
+
+// A pageWriter writes a page; nil ends the list.
+type pageWriter func(*page) error
+
+var pageWriters = map[string]func(io.Writer) pageWriter{
+	"txt": func(w io.Writer) pageWriter {
+		return func(p *page) error {
+			if p == nil {
+				return nil
+			}
+			_, err := fmt.Fprintln(w, p.URL)
+			return err
+		}
+	},
+	"jsonl": func(w io.Writer) pageWriter {
+		return func(p *page) error {
+			if p == nil {
+				return nil
+			}
+			return printJSON(w, p)
+		}
+	},
+	"csv": func(w io.Writer) pageWriter {
+		c := csv.NewWriter(w)
+		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind"))
+		return func(p *page) error {
+			if p == nil {
+				c.Flush()
+				return c.Error()
+			}
+			cells := []any{
+				p.URL, p.Site, p.New, p.FirstSeen, p.Cycle, p.FoundOn, p.Status, p.Title, p.Canonical, p.ContentType, p.Digest,
+				p.Bytes, p.Published, p.LastMod, p.Depth, p.LastFetched, p.Changed, p.Gone, p.DuplicateOf, p.Kind,
+			}
+			row := make([]string, len(cells))
+			for i, x := range cells {
+				if x != nil {
+					row[i] = fmt.Sprint(x)
+				}
+			}
+			return c.Write(row)
+		}
+	},
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/store"
+)
+
+func statusCmd() *cobra.Command {
+	var (
+		dir    string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show sites, pages, cycles, discovery and what is queued",
+		Long: `Status tells how far each site of the store is, what is queued or failed and why, and what
+each cycle fetched and found. Overhead is old documents fetched for each new page found.
+It works beside a running crawl.`,
+		Example: "  forage status\n  forage status --json",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onStore(cmd, dir, func(v *store.View) error {
+				s, err := readStatus(v)
+				if err != nil {
+					return err
+				}
+				s.Running = callOf(cmd.Context()).owner != nil
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), s)
+				}
+				return s.print(cmd.OutOrStdout())
+			})
+		},
+	}
+	dirFlag(cmd, &dir)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+// status is what forage status tells.
+type status struct {
+	Sites   int   `json:"sites"`
+	Pages   int64 `json:"pages"`
+	Queued  int64 `json:"queued"`
+	Cycles  int   `json:"cycles"`
+	Running bool  `json:"running"`
+
+	BySite  []siteStatus  `json:"by_site"`
+	ByCycle []cycleStatus `json:"by_cycle"`
+}
+
+type siteStatus struct {
+	Site    string   `json:"site"`
+	State   string   `json:"state"`
+	Reason  any      `json:"reason"`
+	Pages   int64    `json:"pages"`
+	New     int64    `json:"new"`
+	Gone    int64    `json:"gone"`
+	Feeds   int64    `json:"feeds_and_sitemaps"`
+	Known   int64    `json:"known"`
+	Queued  int64    `json:"queued"`
+	Failed  int64    `json:"failed"`
+	Skipped int64    `json:"skipped"`
+	Fetches int64    `json:"fetches"`
+	Errors  int64    `json:"errors"`
+	Bytes   int64    `json:"bytes"`
+	Crawled any      `json:"crawled"`
+	Partial any      `json:"partial"` // why the first visit did not see all
+	NeedsJS bool     `json:"needs_javascript"`
+	Traps   []string `json:"traps"`
+	// Waiting counts the queued and failed documents by the reason that holds them back.
+	Waiting map[string]int `json:"waiting"`
+}
+
+type cycleStatus struct {
+	Cycle     store.Cycle `json:"cycle"`
+	Kind      string      `json:"kind"`
+	Policy    any         `json:"policy"`
+	At        any         `json:"at"`
+	Ended     any         `json:"ended"`
+	Fetched   int64       `json:"fetched"`
+	Refetched int64       `json:"refetched"`
+	NewPages  int64       `json:"new_pages"`
+	Overhead  any         `json:"overhead"`
+}
+
+func readStatus(v *store.View) (*status, error) {
+	sites, err := v.Sites()
+	if err != nil {
+		return nil, err
+	}
+	cycles, err := v.Cycles()
+	if err != nil {
+		return nil, err
+	}
+	s := &status{Sites: len(sites), Cycles: len(cycles), BySite: []siteStatus{}, ByCycle: []cycleStatus{}}
+	for _, site := range sites {
+		c, err := v.Counters(site.ID)
+		if err != nil {
+			return nil, err
+		}
+		row := siteStatus{
+			Site: site.Name, State: string(site.State), Reason: orNull(site.Reason),
+			Pages: c.Pages(), New: c.New, Gone: c.Gone, Feeds: c.Kind[store.Feed] + c.Kind[store.Sitemap], Known: c.Known(),
+			Queued: c.Queued(), Failed: c.State[store.Failed], Skipped: c.State[store.Skipped],
+			Fetches: c.Fetches, Errors: c.Errors, Bytes: c.Bytes, Crawled: stamp(site.CrawledAt),
+			Partial: orNull(site.PartialWhy), NeedsJS: site.NeedsJS, Traps: append([]string{}, site.Traps...), Waiting: map[string]int{},
+		}
+		if site.Partial && row.Partial == nil {
+			row.Partial = "the first visit did not see all of it"
+		}
+		if row.Queued+row.Failed > 0 {
+			err := v.SiteDocs(site.ID, func(d *store.Doc) bool {
+				if (d.State == store.Queued || d.State == store.Failed) && d.Reason != "" {
+					row.Waiting[d.Reason]++
+				}
+				return true
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		s.Pages += row.Pages
+		s.Queued += row.Queued
+		s.BySite = append(s.BySite, row)
+	}
+	for _, c := range cycles {
+		row := cycleStatus{
+			Cycle: c.Cycle, Kind: string(c.Kind), Policy: orNull(c.Policy), At: stamp(c.At), Ended: stamp(c.Ended),
+			Fetched: c.Fetched, Refetched: c.Old, NewPages: c.New,
+		}
+		if c.New > 0 && c.Kind != store.FirstVisit {
+			row.Overhead = float64(c.Old) / float64(c.New)
+		}
+		s.ByCycle = append(s.ByCycle, row)
+	}
+	return s, nil
+}
+
+func (s *status) print(w io.Writer) error {
+	plural := func(n int64, what string) string {
+		if n == 1 {
+			return fmt.Sprintf("1 %s", what)
+		}
+		return fmt.Sprintf("%d %ss", n, what)
+	}
+	fmt.Fprintf(w, "%s, %s, %d queued, %s", plural(int64(s.Sites), "site"), plural(s.Pages, "page"), s.Queued, plural(int64(s.Cycles), "cycle"))
+	if s.Running {
+		fmt.Fprint(w, ", a crawl is running")
+	}
+	fmt.Fprint(w, "\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "site\tstate\tpages\tnew\tgone\tfeeds\tqueued\tfailed\tskipped\tcrawled")
+	for _, r := range s.BySite {
+		crawled := r.Crawled
+		if crawled == nil {
+			crawled = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", r.Site, r.State, r.Pages, r.New, r.Gone, r.Feeds, r.Queued, r.Failed, r.Skipped, crawled)
+	}
+	t.Flush()
+	for _, r := range s.BySite {
+		for what, v := range map[string]any{"": r.Reason, "first visit partial: ": r.Partial} {
+			if v != nil {
+				fmt.Fprintf(w, "  %s: %s%v\n", r.Site, what, v)
+			}
+		}
+		if r.NeedsJS {
+			fmt.Fprintf(w, "  %s: its pages have scripts but next to no links; it seems to need JavaScript\n", r.Site)
+		}
+		for _, trap := range r.Traps {
+			fmt.Fprintf(w, "  %s: trap: %s\n", r.Site, trap)
+		}
+		for _, reason := range sortedKeys(r.Waiting) {
+			fmt.Fprintf(w, "  %s: %s for %q\n", r.Site, plural(int64(r.Waiting[reason]), "URL waits or failed"), reason)
+		}
+	}
+	if len(s.ByCycle) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "cycle\tkind\tpolicy\tbegan\ttook\tfetched\told\tnew pages\toverhead")
+	for _, c := range s.ByCycle[max(0, len(s.ByCycle)-20):] {
+		fmt.Fprintf(t, "%d\t%s\t%v\t%v\t%s\t%d\t%d\t%d\t%s\n", c.Cycle, c.Kind, orDash(c.Policy), orDash(c.At), took(c.At, c.Ended), c.Fetched, c.Refetched, c.NewPages, percent(c.Overhead))
+	}
+	return t.Flush()
+}
+
+func orDash(v any) any {
+	if v == nil {
+		return "-"
+	}
+	return v
+}
+
+// took is the time between two stamps, for people.
+func took(from, to any) string {
+	f, ok1 := from.(string)
+	t, ok2 := to.(string)
+	if !ok1 || !ok2 {
+		return "-"
+	}
+	a, err1 := time.Parse(time.RFC3339, f)
+	b, err2 := time.Parse(time.RFC3339, t)
+	if err1 != nil || err2 != nil {
+		return "-"
+	}
+	return b.Sub(a).String()
+}
+
+// percent formats a fraction for people, "-" where it is undefined.
+func percent(v any) string {
+	if f, ok := v.(float64); ok {
+		return fmt.Sprintf("%.0f%%", 100*f)
+	}
+	return "-"
+}
