@@ -30,8 +30,17 @@ func (c *Client) roundTrip(ctx context.Context, u *url.URL, r *Request, o *Outco
 	c.judge(u, r, o, resp.Body)
 }
 
+// maxConns bounds the connections that one request may be tried on: net/http alone tries again
+// as long as a server goes away politely (1,600 times in two seconds on loopback).
+const maxConns = 4
+
 func (c *Client) send(ctx context.Context, t *http.Transport, u *url.URL, r *Request, o *Outcome) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx) // ends with ctx, which outlives the body
+	tries := 0
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		if tries++; tries > maxConns {
+			cancel(&failure{Broken, "the server ends each connection before it answers"})
+		}
 		if c.cfg.Proxy == nil {
 			o.Addr = addrOf(i.Conn.RemoteAddr())
 		}
@@ -39,7 +48,11 @@ func (c *Client) send(ctx context.Context, t *http.Transport, u *url.URL, r *Req
 	h := make(http.Header, 8)
 	c.eachField(u, r, func(name, value string) { h[http.CanonicalHeaderKey(name)] = append(h[name], value) })
 	req := (&http.Request{Method: "GET", URL: u, Host: u.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-	return t.RoundTrip(req)
+	resp, err := t.RoundTrip(req)
+	if f, ok := context.Cause(ctx).(*failure); err != nil && ok {
+		err = f
+	}
+	return resp, err
 }
 
 func addrOf(a net.Addr) netip.AddrPort {

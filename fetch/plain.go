@@ -173,10 +173,10 @@ func (cn *conn) header(limit int64) (framing, error) {
 		// status line
 		cn.head = cn.head[:0]
 		if err := cn.line(&h, limit); err != nil {
-			if err == io.EOF && h.wire == 0 {
-				err = io.ErrUnexpectedEOF
+			if err == io.EOF && len(cn.head) > 0 && !bytes.HasPrefix(cn.head, []byte("HTTP/")) {
+				err = malformed("it starts with %q", cn.head[:min(len(cn.head), 40)])
 			}
-			return h, err
+			return h, unexpected(err)
 		}
 		l := cn.head
 		if len(l) < 12 || string(l[:7]) != "HTTP/1." || l[7] < '0' || l[7] > '9' || l[8] != ' ' || len(l) > 12 && l[12] != ' ' {
@@ -194,7 +194,7 @@ func (cn *conn) header(limit int64) (framing, error) {
 		for {
 			from := len(cn.head)
 			if err := cn.line(&h, limit); err != nil {
-				return h, err
+				return h, unexpected(err)
 			}
 			line := cn.head[from:]
 			if len(line) == 0 {
