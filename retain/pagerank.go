@@ -54,6 +54,15 @@ func (d *Dynamics) voteRank() {
 	k.start = append(k.start, uint32(len(k.to)))
 	d.followed = uint64(len(k.to))
 
+	k.iterate(b, d.c.Damping, d.c.Tolerance)
+	for i, v := range k.nodes {
+		d.score[v] = math.Float32bits(float32(k.rank[i]))
+	}
+	d.known = append(d.known[:0], k.nodes...)
+}
+
+// iterate computes the rank of nodes, of which the first b have the arcs of start and to.
+func (k *ranker) iterate(b int, damping, tolerance float64) {
 	n := float64(len(k.nodes))
 	k.rank, k.fresh = resize(k.rank, len(k.nodes)), resize(k.fresh, len(k.nodes))
 	for i := range k.rank {
@@ -76,22 +85,31 @@ func (d *Dynamics) voteRank() {
 				k.fresh[j] += share
 			}
 		}
-		base := (1 - d.c.Damping + d.c.Damping*dangling) / n
+		base := (1 - damping + damping*dangling) / n
 		change := 0.0
 		for i, x := range k.fresh {
-			x = base + d.c.Damping*x
+			x = base + damping*x
 			change += math.Abs(x - k.rank[i])
 			k.fresh[i] = x
 		}
 		k.rank, k.fresh = k.fresh, k.rank
-		if change < d.c.Tolerance {
+		if change < tolerance {
 			break
 		}
 	}
-	for i, v := range k.nodes {
-		d.score[v] = math.Float32bits(float32(k.rank[i]))
+}
+
+// FullRank returns the PageRank of every node of the whole graph, as a buffer that holds all of it
+// would see it; of c, only damping, tolerance and self-loops count.
+func FullRank(g *graph.CSR, c Config) ([]float64, error) {
+	n := g.NumNodes()
+	c = Config{Buffer: max(1, n), Rule: PageRank, Ties: ID, SelfLoops: c.SelfLoops, Damping: c.Damping, Tolerance: c.Tolerance}
+	d, err := New(g, c, RandomStart(n, n, nil), nil)
+	if err != nil {
+		return nil, err
 	}
-	d.known = append(d.known[:0], k.nodes...)
+	d.voteRank()
+	return d.rank.rank, nil
 }
 
 func resize(x []float64, n int) []float64 {

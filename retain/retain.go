@@ -158,11 +158,17 @@ func New(g *graph.CSR, c Config, start []graph.Node, r *rand.Rand) (*Dynamics, e
 	return d, nil
 }
 
-// RandomStart returns b distinct nodes of n, ascending: the paper's B_0. It takes all n
-// where b ≥ n.
+// RandomStart returns b distinct nodes of n, ascending: the paper's B_0. Where b ≥ n it
+// takes all, without r.
 func RandomStart(n, b int, r *rand.Rand) []graph.Node {
 	b = max(0, min(b, n))
 	set := newBitset(n)
+	if b == n {
+		for v := range n {
+			set.add(graph.Node(v))
+		}
+		return set.appendTo(make([]graph.Node, 0, n))
+	}
 	// Floyd's sampling: one draw a page.
 	for j := n - b; j < n; j++ {
 		v := graph.Node(r.IntN(j + 1))
@@ -182,6 +188,9 @@ func (d *Dynamics) SetGraph(g *graph.CSR) {
 	}
 	d.g = g
 }
+
+// Graph returns the graph under the buffer.
+func (d *Dynamics) Graph() *graph.CSR { return d.g }
 
 // Buffer appends the pages of the buffer to to, ascending.
 func (d *Dynamics) Buffer(to []graph.Node) []graph.Node { return d.in.appendTo(to) }

@@ -100,6 +100,7 @@ func rootCmd() *cobra.Command {
 	})
 	root.AddCommand(steerCmds()...)
 	root.AddCommand(
+		retainCmd(),
 		checkCmd(),
 		exportCmd(),
 		labCmd(),
