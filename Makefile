@@ -1,4 +1,4 @@
-.PHONY: check test race fuzz bench web2m
+.PHONY: check test race fuzz bench web2m bv-java
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -28,3 +28,8 @@ bench:
 
 web2m: ## the generator's large instance against its published checksum
 	FORAGE_LONG=1 go test -run Web2m -v ./graph/gen
+
+WEBGRAPH_JARS ?= /tmp/forage-webgraph
+bv-java: ## WebGraph's own programs read what graph/bv writes, and the other way round (needs java and mvn)
+	mvn -q -B -f graph/bv/testdata/java dependency:copy-dependencies -DoutputDirectory=$(WEBGRAPH_JARS)
+	FORAGE_WEBGRAPH_JARS=$(WEBGRAPH_JARS) go test ./graph/bv -run WebGraphJava -v
