@@ -32,6 +32,7 @@ package frontier
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -282,6 +283,7 @@ func (q *Queue[T]) Hold(id Host, t time.Time) {
 	h := q.host(id)
 	if t.After(h.Next) {
 		h.Next = t
+		h.unline() // not due: no slot is its to take
 		q.place(h)
 		q.call(h.addr)
 	}
@@ -322,20 +324,21 @@ func (q *Queue[T]) leave(h *host[T]) {
 	if a == nil {
 		return
 	}
-	if h.line {
-		h.line = false
-		for i, x := range a.line {
-			if x == h {
-				a.line = append(a.line[:i], a.line[i+1:]...)
-				break
-			}
-		}
-	}
+	h.unline()
 	h.addr = nil
 	if a.refs--; a.refs == 0 {
 		delete(q.addrs, a.ip)
 	} else {
 		q.call(a)
+	}
+}
+
+// unline takes h out of the line that it waits in, if any. O(line).
+func (h *host[T]) unline() {
+	if h.line {
+		h.line = false
+		i := slices.Index(h.addr.line, h)
+		h.addr.line = slices.Delete(h.addr.line, i, i+1)
 	}
 }
 
@@ -367,6 +370,7 @@ func (q *Queue[T]) State(id Host) State {
 func (q *Queue[T]) Restore(id Host, s State) {
 	h := q.host(id)
 	h.State = s
+	h.unline()
 	q.place(h)
 	q.call(h.addr)
 }
