@@ -2,14 +2,26 @@
 // only fetching reveals.
 //
 // Start with Policy: the caller alternates Next, fetch, Observe. New makes a policy by its
-// name. The package never fetches and never sees more of the graph than the answers that the
-// caller reports; node numbers are handed out by the caller in the order of first observation.
+// name. Run drives one on a Hidden graph, which plays the part of the network. The package
+// never fetches and never sees more of the graph than the answers that the caller reports;
+// node numbers are handed out by the caller in the order of first observation.
 package explore
 
-import "forage/graph"
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"forage/graph"
+)
 
 // A Policy chooses which open node to query next in a graph that it cannot see. The caller
 // alternates Next, fetch, Observe. A Policy is not safe for concurrent use.
+//
+// Several nodes may be under way at once: Next can be called again before the answer to an
+// earlier one is in, and answers may come in any order, also for nodes that Next never gave
+// (known from elsewhere, or from before an interruption). A query that failed is observed
+// with an empty answer.
 type Policy interface {
 	// Next returns an open node (observed, not yet queried), or ok=false when none is known.
 	// Nodes handed out and not yet observed are not handed out again.
@@ -18,4 +30,62 @@ type Policy interface {
 	// enters as an observation of graph.None that links to it. The policy must not keep out
 	// after returning.
 	Observe(v graph.Node, out []graph.Node)
+}
+
+// Config is what a policy may be told beforehand. The zero value works for every policy but
+// the oracle.
+type Config struct {
+	Rand     *rand.Rand           // every choice at random; nil: a source of its own, seeded with 0
+	Budget   int                  // queries planned, the start's included; 0: not known
+	Directed bool                 // answers list out-links only, so that links are not mutual
+	Degree   func(graph.Node) int // true degree of an observed node: for the oracle med alone
+}
+
+// Names returns the names that New knows, in the order in which tables show them.
+func Names() []string {
+	return strings.Fields("bfs dfs random rw")
+}
+
+// New returns the policy of that name. It fails when there is none, or when the oracle is
+// asked for without the truth.
+func New(name string, c Config) (Policy, error) {
+	if c.Rand == nil {
+		c.Rand = rand.New(rand.NewPCG(0, 0))
+	}
+	switch name {
+	case "bfs":
+		return &bfs{}, nil
+	case "dfs":
+		return &dfs{}, nil
+	case "random":
+		return &random{r: c.Rand}, nil
+	case "rw":
+		return newWalk(c), nil
+	}
+	return nil, fmt.Errorf("there is no explorer %q; known: %s", name, strings.Join(Names(), " "))
+}
+
+// A LinkObserver is a Policy that can use where on a page a link stands. Callers that know it
+// call ObserveLinks instead of Observe.
+type LinkObserver interface {
+	// ObserveLinks tells the policy that v was queried and holds links, a target once or
+	// several times. The policy must not keep links after returning.
+	ObserveLinks(v graph.Node, links []Link)
+}
+
+// A Link is a link and its place.
+type Link struct {
+	To   graph.Node
+	Site uint32 // of the page that holds it: any number that tells sites apart
+	// Path is the link's place in the page: the elements from the root down to the link,
+	// separated by spaces, each with its id and classes as in a style sheet, such as
+	// "html body div#main ul.posts li a". Empty: not known.
+	Path string
+}
+
+// A DegreeObserver is a Policy that can use degrees that the network declares.
+type DegreeObserver interface {
+	// ObserveDegree tells the policy that observed node v says it has degree neighbours.
+	// It comes after an answer that shows v, or never.
+	ObserveDegree(v graph.Node, degree int)
 }
