@@ -64,11 +64,10 @@ func URLs(v *store.View, path string, all bool) (w Written, err error) {
 // Documents that have not been fetched are nodes without arcs. Memory: the links of one
 // document.
 func Graph(v *store.View, path string) (w Written, err error) {
-	n, err := v.NumURLs()
+	g, err := newLinks(v)
 	if err != nil {
 		return w, err
 	}
-	g := &links{View: v, n: n}
 	if err := arcs.WriteFile(path, g, arcs.Auto); err != nil {
 		return w, err
 	}
@@ -99,6 +98,15 @@ func labelsPath(path string) string {
 		}
 	}
 	return path + ".urls"
+}
+
+// Links returns the graph of a store's current links, which reads the store at each scan; its
+// number of arcs is known after one. Its nodes are the numbers of the documents.
+func Links(v *store.View) (graph.Scanner, error) { return newLinks(v) }
+
+func newLinks(v *store.View) (*links, error) {
+	n, err := v.NumURLs()
+	return &links{View: v, n: n}, err
 }
 
 // links is the graph of a store's current links, read from the store at each scan.

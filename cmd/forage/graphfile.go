@@ -15,6 +15,7 @@ import (
 
 	"forage/graph"
 	"forage/graph/arcs"
+	"forage/graph/bv"
 )
 
 // A graphInput is how a command reads the graph that it works on.
@@ -28,18 +29,49 @@ func (in *graphInput) flags(f *pflag.FlagSet) {
 	f.Var(&in.memory, "memory", "refuse a graph that takes more (0: no limit)")
 }
 
-// load returns the graph at path; what is wrong with it is bad input.
+// load returns the graph at path in memory; what is wrong with it is bad input.
 func (in *graphInput) load(path string) (*graph.CSR, error) {
+	if strings.HasSuffix(path, ".graph") {
+		g, err := bv.Open(path)
+		if err != nil {
+			return nil, graphError(err)
+		}
+		defer g.Close()
+		if need := 8*int64(g.NumNodes()) + 4*int64(g.NumArcs()); in.memory > 0 && need > int64(in.memory) {
+			return nil, usagef("%s takes %d bytes in memory, more than --memory %d", path, need, int64(in.memory))
+		}
+		c, err := graph.Load(g)
+		return c, graphError(err)
+	}
 	format, err := arcs.ParseFormat(in.format)
 	if err != nil {
 		return nil, usagef("--format: %w", err)
 	}
 	g, err := arcs.Load(path, arcs.Options{Format: format, Memory: int64(in.memory)})
-	var text *arcs.Error
-	if errors.As(err, &text) || errors.Is(err, fs.ErrNotExist) {
-		return nil, badInput(err)
+	return g, graphError(err)
+}
+
+// open returns the graph at path, in memory or, in BV format, mapped into it.
+func (in *graphInput) open(path string) (g graph.Graph, closeGraph func() error, err error) {
+	if strings.HasSuffix(path, ".graph") {
+		g, err := bv.Open(path)
+		if err != nil {
+			return nil, nil, graphError(err)
+		}
+		return g, g.Close, nil
 	}
-	return g, err
+	g, err = in.load(path)
+	return g, func() error { return nil }, err
+}
+
+// graphError makes what is wrong with a graph's files bad input.
+func graphError(err error) error {
+	var text *arcs.Error
+	var bits *bv.Error
+	if errors.As(err, &text) || errors.As(err, &bits) || errors.Is(err, fs.ErrNotExist) {
+		return badInput(err)
+	}
+	return err
 }
 
 // readNodes reads node numbers below n, one a line; # begins a comment.

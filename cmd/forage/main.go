@@ -101,6 +101,7 @@ func rootCmd() *cobra.Command {
 	root.AddCommand(steerCmds()...)
 	root.AddCommand(
 		retainCmd(),
+		seedCmd(),
 		checkCmd(),
 		exportCmd(),
 		labCmd(),
