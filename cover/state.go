@@ -22,7 +22,7 @@ type state struct {
 	ctx   context.Context
 	o     *Options
 	m     int
-	off   []uint64 // len m at least; shared with the caller's family
+	off   []uint64 // len m+1, only the first m are used
 	cnt   []uint32 // 0: nothing left, or taken
 	elem  []graph.Node
 	done  []uint64  // a bit an element: it needs nothing more
@@ -51,6 +51,7 @@ func newState(ctx context.Context, f Family, a Algorithm, o *Options) (*state, e
 	s := &state{ctx: ctx, o: o, m: int(l.NumSets()), off: l.Offset, elem: l.Elem, n: l.N, threads: o.threads()}
 	if ok && !o.InPlace && a != NameGreedy {
 		s.elem = slices.Clone(l.Elem) // greedy alone leaves the lists as they are
+		s.off = slices.Clone(l.Offset)
 	}
 	s.res = &Result{Algorithm: a, Passes: 1}
 	s.cnt = make([]uint32, s.m)
