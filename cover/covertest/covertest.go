@@ -229,7 +229,7 @@ func Run(t *testing.T, families int, exact bool, solve func(ctx context.Context,
 			again.InPlace = true
 			var streamed []uint64
 			again.Take = func(set, gain uint64) error { streamed = append(streamed, set); return nil }
-			clone := &cover.Lists{Offset: l.Offset, Elem: slices.Clone(l.Elem), N: l.N}
+			clone := &cover.Lists{Offset: slices.Clone(l.Offset), Elem: slices.Clone(l.Elem), N: l.N}
 			twice, err := solve(ctx, clone, again)
 			if err != nil {
 				t.Fatalf("seed %d, %s: three threads: %v", seed, name, err)
