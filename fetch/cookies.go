@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // Cookies are the cookies of a file that the operator exported from a browser. They go to the
@@ -66,7 +68,10 @@ func ReadCookies(r io.Reader, now time.Time) (*Cookies, error) {
 		if expiry > 0 && expiry < float64(now.Unix()) {
 			continue
 		}
-		c.all = append(c.all, cookie{domain, strings.EqualFold(f[1], "TRUE"), strings.EqualFold(f[3], "TRUE"), f[2], f[5], f[6]})
+		// A cookie for a public suffix, such as com, never goes to the names below it.
+		suffix, _ := publicsuffix.PublicSuffix(domain)
+		sub := strings.EqualFold(f[1], "TRUE") && suffix != domain
+		c.all = append(c.all, cookie{domain, sub, strings.EqualFold(f[3], "TRUE"), f[2], f[5], f[6]})
 	}
 	return c, s.Err()
 }
@@ -97,13 +102,12 @@ func (c *Cookies) header(u *url.URL) string {
 	return b.String()
 }
 
-// covers reports whether k goes to host. A cookie for a single-label domain, such as com,
-// never covers the names below it.
+// covers reports whether k goes to host.
 func (k *cookie) covers(host string) bool {
 	if host == k.domain {
 		return true
 	}
-	return k.sub && strings.Contains(k.domain, ".") && strings.HasSuffix(host, k.domain) && host[len(host)-len(k.domain)-1] == '.'
+	return k.sub && strings.HasSuffix(host, k.domain) && host[len(host)-len(k.domain)-1] == '.'
 }
 
 // pathMatch is path-match of [RFC 6265, 5.1.4].

@@ -88,7 +88,7 @@ func (o *Outcome) redirect(u *url.URL) {
 		return
 	}
 	t, err := u.Parse(escapeLocation(loc))
-	if err != nil || t.Host == "" || t.Scheme != "http" && t.Scheme != "https" {
+	if err != nil || t.Hostname() == "" || t.Scheme != "http" && t.Scheme != "https" {
 		o.Class, o.Reason = ClientError, fmt.Sprintf("redirects to %q", loc)
 		return
 	}

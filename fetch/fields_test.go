@@ -1,0 +1,335 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestCookies(t *testing.T) {
+	const file = "# Netscape HTTP Cookie File\r\n" +
+		".example.org\tTRUE\t/\tFALSE\t0\tall\t1\n" +
+		"www.example.org\tFALSE\t/docs\tFALSE\t1893456000\tdocs\t2\n" +
+		"#HttpOnly_example.org\tFALSE\t/\tTRUE\t0\tsafe\t3\n" +
+		"example.org\tFALSE\t/\tFALSE\t1000000000\told\t4\n" +
+		".com\tTRUE\t/\tFALSE\t0\tsuper\t5\n" +
+		".co.uk\tTRUE\t/\tFALSE\t0\tsuper\t6\n\n"
+	c, err := ReadCookies(strings.NewReader(file), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for u, want := range map[string]string{
+		"http://example.org/":           "all=1",
+		"https://example.org":           "all=1; safe=3",
+		"http://www.example.org/docs/x": "all=1; docs=2",
+		"http://www.example.org/docs":   "all=1; docs=2",
+		"http://www.example.org/docsx":  "all=1",
+		"http://notexample.org/":        "",
+		"http://example.org.evil.test/": "",
+		"http://shop.com/":              "",
+		"http://shop.co.uk/":            "",
+	} {
+		p, err := url.Parse(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.header(p); got != want {
+			t.Errorf("cookies for %s: %q, want %q", u, got, want)
+		}
+	}
+	for bad, want := range map[string]string{
+		"a b c":                                                     "line 1: want 7 fields",
+		"x\nexample.org\tTRUE\t/":                                   "line 1: want 7 fields",
+		"e.org\tTRUE\t/\tFALSE\tsoon\ta\tb":                         `line 1: want an expiry`,
+		"e.org\tTRUE\tx\tFALSE\t0\ta\tb":                            "line 1: want a path",
+		"\tTRUE\t/\tFALSE\t0\ta\tb":                                 "line 1: want a host",
+		"e.org\tTRUE\t/\tFALSE\t0\ta\tsecret\x01":                   "line 1: cookie \"a\" has a byte",
+		"e.org\tTRUE\t/\tFALSE\t0\ta\t" + strings.Repeat("x", 5000): "line 1: cookie \"a\" is over",
+	} {
+		_, err := ReadCookies(strings.NewReader(bad), now)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("ReadCookies(%.40q): %v, want %q", bad, err, want)
+		}
+	}
+}
+
+// Secrets go to the host they are for, and to no other that it redirects to.
+func TestSecretsStay(t *testing.T) {
+	var leaked atomic.Bool
+	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Token") != "" || r.Header.Get("Cookie") != "" {
+			leaked.Store(true)
+		}
+	})
+	var got atomic.Value
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got.Store(r.Header.Get("X-Token") + " " + r.Header.Get("Cookie"))
+		http.Redirect(w, r, other, http.StatusFound)
+	})
+	host := strings.TrimPrefix(base, "http://")
+	cookies, err := ReadCookies(strings.NewReader("localhost\tTRUE\t/\tFALSE\t0\tsid\tx\n"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, Config{Fields: []SiteField{{host, "x-token", "s3cret"}}, Cookies: cookies})
+	if o, _ := follow(t, c, base); o.Status != 200 {
+		t.Errorf("%v", o.Class)
+	}
+	if got.Load() != "s3cret " || leaked.Load() {
+		t.Errorf("its host got %q; leaked: %v", got.Load(), leaked.Load())
+	}
+	for _, f := range []SiteField{{host, "X-A", "a\r\nHost: evil.test"}, {host, "X A", "b"}, {host, "", "b"}, {host, "Content-Length", "5"}, {host, "host", "x"}} {
+		if _, err := New(Config{Fields: []SiteField{f}}); err == nil || strings.Contains(err.Error(), "evil") {
+			t.Errorf("field %q: %v", f.Name, err)
+		}
+	}
+}
+
+func TestProxy(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.URL.String()+" "+r.Header.Get("Proxy-Authorization"))
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<p>by proxy")
+	}))
+	defer proxy.Close()
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // not ours to use
+	t.Setenv("http_proxy", "http://127.0.0.1:1")
+	p, _ := url.Parse(proxy.URL)
+	p.User = url.UserPassword("me", "pa55word")
+	c := newClient(t, Config{Proxy: p, AllowPrivate: []netip.Prefix{}})
+	if o := get(t, c, "http://1.1.1.1/x"); o.Class != OK || string(o.Body) != "<p>by proxy" {
+		t.Errorf("%v (%s)", o.Class, o.Reason)
+	}
+	for _, u := range []string{"http://127.0.0.1/", "http://localhost/", "http://[::1]:8080/", "http://169.254.169.254/"} {
+		if o := get(t, c, u); o.Class != PrivateAddress {
+			t.Errorf("%s by proxy: %v (%s)", u, o.Class, o.Reason)
+		}
+	}
+	if len(asked) != 1 || asked[0] != "http://1.1.1.1/x Basic bWU6cGE1NXdvcmQ=" {
+		t.Errorf("the proxy was asked %q", asked)
+	}
+	proxy.Close()
+	if o := get(t, c, "http://1.1.1.1/x"); o.Class != Refused || strings.Contains(o.Reason, "pa55word") {
+		t.Errorf("no proxy there: %v (%s)", o.Class, o.Reason)
+	}
+	if _, err := New(Config{Proxy: &url.URL{Scheme: "ftp", Host: "x", User: url.UserPassword("a", "pa55word")}}); err == nil || strings.Contains(err.Error(), "pa55word") {
+		t.Errorf("ftp proxy: %v", err)
+	}
+}
+
+// A hundred requests, 64 at a time, need 64 connections and keep them.
+func TestConnectionsAreKept(t *testing.T) {
+	hold := make(chan struct{})
+	s := serveTCP(t, func(nc net.Conn) {
+		for r := bufio.NewReader(nc); readRequest(r) != nil; {
+			<-hold
+			io.WriteString(nc, answer("<p>x"))
+		}
+	})
+	c := newClient(t, Config{})
+	for range 3 {
+		var wg sync.WaitGroup
+		for range 64 {
+			wg.Go(func() { get(t, c, s.url) })
+		}
+		for range 64 {
+			hold <- struct{}{}
+		}
+		wg.Wait()
+	}
+	if n := s.conns.Load(); n != 64 {
+		t.Errorf("%d connections, want 64", n)
+	}
+	c.Close()
+	if c.idle.n != 0 {
+		t.Errorf("%d idle connections after Close", c.idle.n)
+	}
+}
+
+func TestIdleConnectionsExpire(t *testing.T) {
+	s := serveTCP(t, func(nc net.Conn) {
+		for r := bufio.NewReader(nc); readRequest(r) != nil; {
+			io.WriteString(nc, answer("<p>x"))
+		}
+	})
+	c := newClient(t, Config{})
+	get(t, c, s.url)
+	c.idle.expire()
+	if c.idle.n != 1 {
+		t.Fatalf("%d idle, want 1: it is fresh", c.idle.n)
+	}
+	for _, cs := range c.idle.conns {
+		cs[0].since = cs[0].since.Add(-idleFor)
+	}
+	if c.idle.expire(); c.idle.n != 0 || len(c.idle.conns) != 0 || c.idle.sweep != nil {
+		t.Errorf("%d idle after %v", c.idle.n, idleFor)
+	}
+	get(t, c, s.url)
+	if n := s.conns.Load(); n != 2 {
+		t.Errorf("%d connections, want 2", n)
+	}
+}
+
+// The end of the caller's context ends a request at once, whatever the server does.
+func TestCancel(t *testing.T) {
+	stop := make(chan struct{})
+	defer close(stop)
+	asked := make(chan struct{})
+	s := serveTCP(t, func(nc net.Conn) {
+		readRequest(bufio.NewReader(nc))
+		asked <- struct{}{}
+		<-stop
+	})
+	for _, scheme := range []string{"plain", "net/http"} {
+		c := newClient(t, Config{})
+		if scheme == "net/http" {
+			c.cfg.Proxy, _ = url.Parse(s.url)
+			c.h2 = c.transport(true)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { <-asked; cancel() }()
+		if _, err := c.Fetch(ctx, &Request{URL: s.url}); err != context.Canceled {
+			t.Errorf("%s: %v, want %v", scheme, err, context.Canceled)
+		}
+	}
+}
+
+// readAnswer runs the client's reader over bytes and returns what it made of them.
+func readAnswer(b []byte) (*Outcome, error) {
+	c := &Client{cfg: Config{MaxHeader: 1 << 16, MaxBody: 1 << 16}}
+	cn := newConn("", nil)
+	cn.br.Reset(bytes.NewReader(b))
+	h, err := cn.header(c.cfg.MaxHeader)
+	o := &Outcome{Status: h.status, Header: Header(cn.head)}
+	if err != nil {
+		return o, err
+	}
+	cn.body.frame(h)
+	u := &url.URL{Scheme: "http", Host: "h.test", Path: "/"}
+	c.judge(u, &Request{}, o, &cn.body)
+	return o, nil
+}
+
+// FuzzAnswer compares the reader with net/http's on what net/http accepts.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []string{
+		answer("<p>x"), "HTTP/1.0 200 OK\r\n\r\n<p>", "HTTP/1.1 200\nContent-Length: 3\n\nabc",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\n<p>\r\n0\r\nT: v\r\n\r\n",
+		"HTTP/1.1 103 Early\r\nLink: <x>\r\n\r\nHTTP/1.1 301 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
+		"HTTP/1.1 429 No\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o, err := readAnswer(b)
+		if len(o.Body) > 1<<16 {
+			t.Fatalf("%d bytes of body", len(o.Body))
+		}
+		if err != nil || o.Class != OK || o.Header.Get("Content-Encoding") != "" {
+			return
+		}
+		r := bufio.NewReader(bytes.NewReader(b))
+		var resp *http.Response
+		for {
+			resp, err = http.ReadResponse(r, nil)
+			if err != nil {
+				return // we may take more than net/http does, framing apart
+			}
+			if resp.StatusCode >= 200 {
+				break
+			}
+		}
+		want, rerr := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+		if resp.StatusCode != o.Status || rerr == nil && o.Cut != CutLong && !bytes.Equal(want, o.Body) {
+			t.Errorf("status %d, body %q (%v); net/http: %d %q", o.Status, o.Body, o.Cut, resp.StatusCode, want)
+		}
+		for name, vs := range resp.Header {
+			if name == "Content-Length" || name == "Transfer-Encoding" {
+				continue
+			}
+			for i, v := range o.Header.Values(name) {
+				if i >= len(vs) || strings.Join(strings.Fields(v), " ") != strings.Join(strings.Fields(vs[i]), " ") {
+					t.Errorf("%s: %q; net/http: %q", name, v, vs)
+				}
+			}
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, s := range []string{"120", "-5", "abc", "Sat, 01 Jan 2000 00:00:30 GMT", "999999999999999999999", ""} {
+		f.Add(s, "Sat, 01 Jan 2000 00:00:00 GMT")
+	}
+	f.Fuzz(func(t *testing.T, v, date string) {
+		if d := retryAfter(Header("Date: "+date+"\r\nRetry-After: "+v+"\r\n"), now); d < 0 || d > MaxRetryAfter {
+			t.Errorf("Retry-After %q at %q: %v", v, date, d)
+		}
+	})
+}
+
+func FuzzCookies(f *testing.F) {
+	f.Add(".example.org\tTRUE\t/\tFALSE\t0\tall\t1\n#HttpOnly_a.b\tFALSE\t/x\tTRUE\t5\ta\n", "http://www.example.org/x/y")
+	f.Fuzz(func(t *testing.T, file, u string) {
+		c, err := ReadCookies(strings.NewReader(file), now)
+		p, perr := url.Parse(u)
+		if err != nil || perr != nil {
+			return
+		}
+		if v := c.header(p); !validField("Cookie", v) {
+			t.Errorf("header %q", v)
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, coding := range []string{"gzip", "br", "zstd", "deflate", "bare"} {
+		f.Add(strings.Replace(coding, "bare", "deflate", 1), encode(f, coding, []byte("<p>some text to pack, some text to pack")))
+	}
+	f.Add("gzip, br", []byte("\x1f\x8b"))
+	f.Fuzz(func(t *testing.T, coding string, b []byte) {
+		d, err := decode(bytes.NewReader(b), []string{coding}, 1<<16)
+		if err != nil {
+			return
+		}
+		defer d.close()
+		if n, _ := io.Copy(io.Discard, d); n > 1<<16+1 && d.Reader != nil && !d.raw && coding != "" && coding != "identity" {
+			t.Errorf("%q: %d bytes through a limit of %d", coding, n, 1<<16)
+		}
+	})
+}
+
+func FuzzLocation(f *testing.F) {
+	for _, s := range []string{"/b", "//h/x", "../c?x", "http://h.test:80/é%zz", "javascript:x", "\\\\evil.test\\", "?", "#", ""} {
+		f.Add(s)
+	}
+	u, _ := url.Parse("http://h.test/a/b")
+	f.Fuzz(func(t *testing.T, loc string) {
+		o := &Outcome{Status: 302, Header: Header("Location: " + strings.NewReplacer("\r", "", "\n", "").Replace(loc) + "\r\n")}
+		o.redirect(u)
+		if o.Class != Redirect {
+			return
+		}
+		if _, err := parseURL(o.Location); err != nil || strings.ContainsAny(o.Location, "# \t\r\n") {
+			t.Errorf("Location %q: %q, %v", loc, o.Location, err)
+		}
+	})
+}
