@@ -1,0 +1,104 @@
+package fetch
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"forage/fetch/robots"
+)
+
+// RobotsAge is how long rules may be used before they are fetched again [RFC 9309, 2.4].
+const RobotsAge = 24 * time.Hour
+
+// robotsRedirects is how many redirects of a robots.txt are followed [RFC 9309, 2.3.1.2].
+const robotsRedirects = 5
+
+// Robots are the rules of one origin (scheme, host and port). It is immutable. Everything but
+// the agent can be kept in a store: ReadRobots makes the same rules of it again.
+type Robots struct {
+	Status  int       // of the last answer; 0: there was none
+	Body    []byte    // as read, at most robots.MaxSize; nil unless Status is 2xx
+	Fetched time.Time // no rules after RobotsAge
+
+	agent string
+	file  *robots.File // nil: everything is disallowed
+}
+
+// ReadRobots returns the rules that an answer to robots.txt means [RFC 9309, 2.3.1]: 2xx the
+// rules of body; 4xx none, so that all is allowed; 429, any other status and no answer at all
+// (0) disallow everything, until a later answer. agent is a user agent or a product token.
+func ReadRobots(agent string, status int, body []byte, fetched time.Time) *Robots {
+	r := &Robots{Status: status, Fetched: fetched, agent: robots.Token(agent)}
+	switch {
+	case status >= 200 && status < 300:
+		r.Body = body
+		r.file = robots.Parse(body)
+	case status >= 400 && status < 500 && status != http.StatusTooManyRequests:
+		r.file = new(robots.File)
+	}
+	return r
+}
+
+// Unreachable reports whether everything is disallowed because there was no proper answer.
+// The URLs are to be kept: a later answer may allow them.
+func (r *Robots) Unreachable() bool { return r.file == nil }
+
+// Expired reports whether the rules are too old to be used at now.
+func (r *Robots) Expired(now time.Time) bool { return now.Sub(r.Fetched) > RobotsAge }
+
+// Allowed reports whether url, as it will be sent, may be fetched.
+func (r *Robots) Allowed(url string) bool { return r.file != nil && r.file.Allowed(r.agent, url) }
+
+// CrawlDelay returns the delay between requests that the rules ask for, at most
+// robots.MaxDelay; 0 means none.
+func (r *Robots) CrawlDelay() time.Duration {
+	if r.file == nil {
+		return 0
+	}
+	return r.file.CrawlDelay(r.agent)
+}
+
+// Sitemaps returns the URLs of the Sitemap lines, as they stand there.
+func (r *Robots) Sitemaps() []string {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Sitemaps
+}
+
+// Robots fetches the rules of an origin, such as https://example.org:8443. It follows up to
+// five redirects, guarded as any request; what they lead to counts for this origin only. The
+// Outcome is that of the last request: it tells why rules are Unreachable and what the host
+// asks for (RetryAfter). The error is ctx's own.
+func (c *Client) Robots(ctx context.Context, origin string) (*Robots, *Outcome, error) {
+	var chain Chain
+	url := strings.TrimSuffix(origin, "/") + "/robots.txt"
+	for {
+		o, err := c.Fetch(ctx, &Request{URL: url, Any: true, MaxBody: robots.MaxSize})
+		if err != nil {
+			return nil, o, err
+		}
+		status := o.Status
+		switch o.Class {
+		case OK:
+			// A file that broke off may lack the rule that matters.
+			if o.Cut != Whole && o.Cut != CutLong || o.Undecoded {
+				status = 0
+			}
+		case NoContent, NotFound, Gone, ClientError, ServerError, TooManyRequests:
+		case Redirect:
+			if chain.Hops() < robotsRedirects {
+				if url = chain.Next(o); url != "" {
+					continue
+				}
+			}
+			// A robots.txt that cannot be reached by redirects is as good as none.
+			status = http.StatusNotFound
+		default: // no answer, a challenge page, nonsense
+			status = 0
+		}
+		return ReadRobots(c.cfg.UserAgent, status, o.Body, time.Now()), o, nil
+	}
+}
