@@ -1,4 +1,4 @@
-.PHONY: check test race fuzz bench web2m bv-java
+.PHONY: check test race fuzz bench bench-crawl web2m bv-java
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -33,3 +33,6 @@ WEBGRAPH_JARS ?= /tmp/forage-webgraph
 bv-java: ## WebGraph's own programs read what graph/bv writes, and the other way round (needs java and mvn)
 	mvn -q -B -f graph/bv/testdata/java dependency:copy-dependencies -DoutputDirectory=$(WEBGRAPH_JARS)
 	FORAGE_WEBGRAPH_JARS=$(WEBGRAPH_JARS) go test ./graph/bv -run WebGraphJava -v
+
+bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loopback
+	go run ./internal/crawlbench -pages 50000 -runs 3

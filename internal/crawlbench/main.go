@@ -1,0 +1,156 @@
+// Crawlbench measures what a crawl costs: it serves a site that does not exist on loopback,
+// lets a bare loop (net/http's client, the x/net/html tokenizer, a set of hashes; no store, no
+// robots.txt, no identity) and then forage crawl fetch all of it, each in a process of its
+// own, and prints pages per second of CPU time side by side. The ratio is what counts:
+// both run on the same machine in the same minute.
+//
+//	go run ./internal/crawlbench -pages 50000 -runs 3
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "crawlbench:", err)
+		os.Exit(1)
+	}
+}
+
+// A result is what one crawler needed for the site.
+type result struct {
+	name   string
+	served int // pages, as the server counts them
+	cpu    time.Duration
+	wall   time.Duration
+	memory int64 // peak of resident memory, bytes
+}
+
+func (r result) rate() float64 { return float64(r.served) / r.cpu.Seconds() }
+
+func run() error {
+	var (
+		pages    = flag.Uint64("pages", 50_000, "pages of the site")
+		size     = flag.Int("size", 10_240, "bytes of a page, about")
+		links    = flag.Int("links", 20, "links of a page")
+		parallel = flag.Int("parallel", 64, "requests at once")
+		runs     = flag.Int("runs", 3, "repetitions; the median counts")
+		forage   = flag.String("forage", "", "the program to measure; empty builds ./cmd/forage")
+		keep     = flag.String("keep", "", "folder that keeps the last store")
+		part     = flag.String("part", "", "used by the program itself: site or bare")
+	)
+	flag.Parse()
+	switch *part {
+	case "site":
+		return serveSite(*pages, *size, *links)
+	case "bare":
+		return bare(flag.Arg(0), *parallel)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "crawlbench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if *forage == "" {
+		*forage = filepath.Join(tmp, "forage")
+		build := exec.Command("go", "build", "-o", *forage, "./cmd/forage")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("go build ./cmd/forage: %w", err)
+		}
+	}
+	site := func() *exec.Cmd {
+		return exec.Command(self, "-part", "site", "-pages", fmt.Sprint(*pages), "-size", fmt.Sprint(*size), "-links", fmt.Sprint(*links))
+	}
+	var rows [2][]result
+	fmt.Printf("%-14s %8s %8s %8s %12s %8s\n", "", "pages", "wall s", "CPU s", "pages/CPU s", "MB")
+	for i := range *runs {
+		store := filepath.Join(tmp, fmt.Sprint("store", i))
+		if *keep != "" {
+			store = *keep
+			if err := os.RemoveAll(store); err != nil {
+				return err
+			}
+		}
+		for j, args := range [][]string{
+			{self, "-part", "bare", "-parallel", fmt.Sprint(*parallel)},
+			{*forage, "crawl", "--dir", store, "--delay", "0", "--parallel", fmt.Sprint(*parallel), "--allow-private", "127.0.0.0/8", "--json"},
+		} {
+			r, err := measure(site(), args)
+			if err != nil {
+				return err
+			}
+			r.name = []string{"bare loop", "forage crawl"}[j]
+			fmt.Printf("%-14s %8d %8.2f %8.2f %12.0f %8.0f\n", r.name, r.served, r.wall.Seconds(), r.cpu.Seconds(), r.rate(), float64(r.memory)/1e6)
+			rows[j] = append(rows[j], r)
+			if uint64(r.served) < *pages {
+				return fmt.Errorf("%s fetched %d of %d pages", r.name, r.served, *pages)
+			}
+		}
+	}
+	var ratios []float64
+	for i := range rows[0] {
+		ratios = append(ratios, rows[1][i].rate()/rows[0][i].rate())
+	}
+	slices.Sort(ratios)
+	most := slices.MaxFunc(rows[1], func(a, b result) int { return cmp.Compare(a.served, b.served) })
+	fmt.Printf("ratio %.2f (%.2f to %.2f in %d runs); %d pages fetched more than once\n",
+		ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], *runs, uint64(most.served)-*pages)
+	return nil
+}
+
+// measure serves the site, runs args with the site's URL behind them, and tells what that took.
+func measure(site *exec.Cmd, args []string) (r result, err error) {
+	out, err := site.StdoutPipe()
+	if err != nil {
+		return r, err
+	}
+	site.Stderr = os.Stderr
+	if err := site.Start(); err != nil {
+		return r, err
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		return r, errors.Join(errors.New("the site did not start"), site.Wait())
+	}
+	crawler := exec.Command(args[0], append(args[1:], lines.Text()+"/")...)
+	var stderr strings.Builder
+	crawler.Stderr = &stderr
+	start := time.Now()
+	failed := crawler.Run()
+	r.wall = time.Since(start)
+	if err := site.Process.Signal(syscall.SIGTERM); err != nil {
+		return r, err
+	}
+	if lines.Scan() {
+		fmt.Sscanf(lines.Text(), "served %d", &r.served)
+	}
+	if err := site.Wait(); err != nil {
+		return r, fmt.Errorf("site: %w", err)
+	}
+	if failed != nil {
+		return r, fmt.Errorf("%s: %w: %s", filepath.Base(args[0]), failed, stderr.String())
+	}
+	use := crawler.ProcessState
+	r.cpu = use.UserTime() + use.SystemTime()
+	if ru, ok := use.SysUsage().(*syscall.Rusage); ok {
+		r.memory = ru.Maxrss << 10 // Linux counts KiB
+	}
+	return r, nil
+}
