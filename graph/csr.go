@@ -89,52 +89,6 @@ func (g *CSR) normalise() *CSR {
 	return g
 }
 
-// Transpose returns the graph with every arc turned round. Time O(n + m).
-func (g *CSR) Transpose() *CSR {
-	n := g.NumNodes()
-	t := &CSR{Offset: make([]uint64, n+1), Succ: make([]Node, len(g.Succ))}
-	for _, v := range g.Succ {
-		t.Offset[v+1]++
-	}
-	for v := range n {
-		t.Offset[v+1] += t.Offset[v]
-	}
-	at := slices.Clone(t.Offset[:n])
-	for v := range n {
-		for _, u := range g.Successors(Node(v)) {
-			t.Succ[at[u]] = Node(v)
-			at[u]++
-		}
-	}
-	return t
-}
-
-// Undirected returns the graph with every arc in both directions and without self-loops.
-func (g *CSR) Undirected() *CSR {
-	t := g.Transpose()
-	u := &CSR{Offset: make([]uint64, g.NumNodes()+1)}
-	u.Succ = make([]Node, 0, 2*len(g.Succ))
-	for v := range g.NumNodes() {
-		a, b := g.Successors(Node(v)), t.Successors(Node(v))
-		for len(a) > 0 || len(b) > 0 {
-			var x Node
-			switch {
-			case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
-				x, a = a[0], a[1:]
-			case len(a) == 0 || b[0] < a[0]:
-				x, b = b[0], b[1:]
-			default:
-				x, a, b = a[0], a[1:], b[1:]
-			}
-			if x != Node(v) {
-				u.Succ = append(u.Succ, x)
-			}
-		}
-		u.Offset[v+1] = uint64(len(u.Succ))
-	}
-	return u
-}
-
 // Check verifies the invariants of a CSR: offsets that start at 0 and never fall, successors
 // in range, ascending and distinct.
 func (g *CSR) Check() error {
