@@ -81,8 +81,10 @@ func Experiments() []Experiment {
 
 // The experiments by paper; each list stands in the file that begins its paper.
 var (
-	discoverability []Experiment // [DGKOPT07]
-	explorers       []Experiment // [DE]
-	setCover        []Experiment // [ST15]
-	stability       []Experiment // [ABCHMT08]
+	discoverability = []Experiment{ // [DGKOPT07]
+		{"discoverability-beyond", "every revisit policy at every budget, told full recrawls or not", beyond},
+	}
+	explorers []Experiment // [DE]
+	setCover  []Experiment // [ST15]
+	stability []Experiment // [ABCHMT08]
 )

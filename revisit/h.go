@@ -99,21 +99,27 @@ func (h *H) Keep(keep func(y graph.Node) bool) *H {
 //
 // New pages that are strongly connected are condensed first; then each distinct set of entry
 // points is followed once. No path is enumerated. Time O(links + distinct entry sets × (new
-// pages and their links)).
+// pages and their links)), memory 4 bytes times the largest new node beside the result.
 func NewH(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node) *H {
 	if len(fresh) == 0 {
 		return &H{}
 	}
 	// The induced graph on the new documents, numbered as in all.
 	all := slices.Concat(fresh, through)
-	number := make(map[graph.Node]int32, len(all))
+	numbers := make([]int32, int(slices.Max(all))+1) // 1 + the number, 0: none
 	for i, y := range all {
-		number[y] = int32(i)
+		numbers[y] = int32(i + 1)
+	}
+	number := func(y graph.Node) (int32, bool) {
+		if int(y) >= len(numbers) || numbers[y] == 0 {
+			return 0, false
+		}
+		return numbers[y] - 1, true
 	}
 	out := make([][]int32, len(all))
 	for i, y := range all {
 		for _, z := range links(y) {
-			if j, ok := number[z]; ok && int(j) != i {
+			if j, ok := number(z); ok && int(j) != i {
 				out[i] = append(out[i], j)
 			}
 		}
@@ -128,7 +134,7 @@ func NewH(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node)
 	for _, x := range old {
 		set = set[:0]
 		for _, z := range links(x) {
-			if j, ok := number[z]; ok {
+			if j, ok := number(z); ok {
 				set = append(set, comp[j])
 			}
 		}
@@ -200,7 +206,7 @@ func NewH(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node)
 	order := slices.Clone(fresh)
 	slices.Sort(order)
 	for _, y := range order { // so that columns ascend by their first page
-		c := comp[number[y]]
+		c := comp[numbers[y]-1]
 		if len(by[c]) == 0 {
 			continue
 		}

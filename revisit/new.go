@@ -2,6 +2,7 @@ package revisit
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 )
 
@@ -13,7 +14,7 @@ type Config struct {
 }
 
 // Default is the policy of a user who names none.
-const Default = "od-win"
+const Default = "best"
 
 // A Description is one policy that New makes.
 type Description struct {
@@ -28,10 +29,25 @@ type Description struct {
 func Policies() []Description { return policies }
 
 var policies = []Description{
-	{Name: "od-win", Doc: "documents that led to most new pages in past full recrawls", new: func(c Config) Policy { return NewODWin(c.Alpha, false) }},
+	{Name: "best", Doc: "what the documents fetched so far do not show; learns from its own fetches and from full recrawls", new: func(c Config) Policy { return NewBest(c.Stop) }},
+	{Name: "index", Doc: "a price for each document in continuous time, no full recrawls", new: func(Config) Policy { return NewIndex() }},
+	{Name: "history", Doc: "greedy cover of what past cycles found, for sites with full recrawls", new: func(Config) Policy { return NewHistory() }},
+	{Name: "od-win", Doc: "documents that led to most new pages in past full recrawls; nothing without one", new: func(c Config) Policy { return NewODWin(c.Alpha, false) }},
+	{Name: "od-win-audit", Doc: "od-win from its own fetches, a fifth of them round robin", new: func(Config) Policy { return NewAudit(false) }},
+	{Name: "feeds-first", Doc: "main feeds, sitemaps and home, then od-win-audit", new: func(Config) Policy { return NewAudit(true) }},
+	{Name: "round-robin", Doc: "the document fetched longest ago", new: func(Config) Policy { return &RoundRobin{} }},
 	{Name: "od-all", Lab: true, Doc: "od-win, with a full recrawl every cycle", new: func(c Config) Policy { return NewODWin(c.Alpha, false) }},
 	{Name: "od-1", Lab: true, Doc: "od-win, from the latest full recrawl only", new: func(Config) Policy { return NewODWin(1, true) }},
+	{Name: "cliq-win", Lab: true, Doc: "od-win over clusters of documents that show the same", new: func(c Config) Policy { return NewCliq(c.Alpha, cliqFar, false) }},
+	{Name: "cliq-1", Lab: true, Doc: "cliq-win, from the latest full recrawl only", new: func(Config) Policy { return NewCliq(1, cliqFar, true) }},
+	{Name: "cov", Lab: true, Doc: "greedy cover of the latest full recrawl", new: func(Config) Policy { return &Cov{} }},
+	{Name: "bandit", Lab: true, Doc: "multi-armed bandit, UCB1", new: func(Config) Policy { return NewBandit(0, nil) }},
+	{Name: "bandit-greedy", Lab: true, Doc: "multi-armed bandit, ε-greedy with ε = 0.1", new: func(c Config) Policy { return NewBandit(.1, rand.New(rand.NewPCG(c.Seed, 1))) }},
+	{Name: "uniform", Lab: true, Doc: "documents at random", new: func(c Config) Policy { return NewUniform(rand.New(rand.NewPCG(c.Seed, 2))) }},
 }
+
+// cliqFar is the paper's ε_b [DGKOPT07, §5.6].
+const cliqFar = .8
 
 // New returns the policy of a name. The error for an unknown name suggests the nearest.
 func New(name string, cfg Config) (Policy, error) {

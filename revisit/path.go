@@ -78,3 +78,20 @@ func number(s string) (run, rest string) {
 	}
 	return strings.TrimLeft(s[:i], "0"), s[i:]
 }
+
+// IsIndex reports whether the last part of a path is a name that lists of pages go by, as
+// /blog/ and /archive.html do.
+func IsIndex(path string) bool {
+	path = strings.TrimSuffix(path, "/")
+	path = path[strings.LastIndexByte(path, '/')+1:]
+	if i := strings.LastIndexByte(path, '.'); i > 0 {
+		path = path[:i]
+	}
+	switch strings.ToLower(path) {
+	case "all", "archiv", "archive", "archives", "archivo", "articles", "blog", "blogs", "categories", "changelog", "changes",
+		"contents", "docs", "events", "history", "index", "latest", "list", "log", "new", "news", "posts", "press", "publications",
+		"recent", "releases", "release", "series", "stories", "tag", "tags", "topics", "updates", "weblog", "writing", "downloads", "download", "category", "author", "authors", "sitemap", "toc", "files", "pages", "section", "sections", "whatsnew", "notes":
+		return true
+	}
+	return false
+}

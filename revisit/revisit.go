@@ -33,6 +33,7 @@ type Page struct {
 	Kind     Kind
 	Home     bool  // the page that the site starts from
 	Main     bool  // a feed or sitemap at a well-known place, linked from home, or part of a main sitemap
+	Index    bool  // a page whose name is one that lists of pages go by, as /blog/ or /archive.html
 	Template int32 // pages with the same directory, digits masked, share a number, from 0
 	Depth    int   // directories in its path; 0 at the root
 	Links    int   // documents of the site that it links to

@@ -235,7 +235,7 @@ func (s *Site) learn(docs []Document) []graph.Node {
 		v := graph.Node(len(s.docs))
 		s.node[d.Key] = v
 		s.key = append(s.key, d.Key)
-		s.docs = append(s.docs, Page{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML,
+		s.docs = append(s.docs, Page{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML, Index: d.Kind == HTML && IsIndex(d.Path),
 			Template: s.templates.Of(d.Kind, d.Path), Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle})
 		s.found = append(s.found, int32(s.cycle))
 		s.last = append(s.last, int32(s.cycle))

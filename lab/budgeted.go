@@ -1,0 +1,214 @@
+package lab
+
+import (
+	"slices"
+
+	"forage/graph"
+	"forage/revisit"
+)
+
+// A truth is what setting B counts at one site: the pages that could have been found.
+type truth struct {
+	born  []int32 // by page: week of Y_t, orphans apart; -1
+	weeks []int   // scored weeks, ascending
+	first int     // the first week with new pages: later fetches count
+}
+
+// truth returns what the recrawls of a site had to show.
+func (s *site) truth(weeks []recrawl) truth {
+	out := truth{born: never(len(s.urls)), first: len(s.weeks)}
+	for i := range weeks {
+		r := &weeks[i]
+		if len(s.weeks[r.t].fresh) > 0 {
+			out.first = min(out.first, r.t)
+		}
+		if !r.score {
+			continue
+		}
+		out.weeks = append(out.weeks, r.t)
+		for _, column := range r.h.New {
+			for _, y := range column {
+				out.born[y] = int32(r.t)
+			}
+		}
+	}
+	return out
+}
+
+// A budgeted run is setting B, the real one: a full crawl of the first week, then only what
+// the fetches of a policy lead to. It drives the same revisit.Site as the live crawl.
+type budgeted struct {
+	s     *site
+	lists bool // feeds and sitemaps are documents, too
+	http  bool // servers answer 304, at a tenth of the cost
+
+	site    *revisit.Site
+	foundAt []int32 // by document: the week in which it was first seen; -1
+	links   [][]graph.Node
+	ver     []int32
+	chain   []graph.Node
+	// served, if set, hears of every fetch of an old document.
+	served func(t int, v graph.Node)
+}
+
+// costOf304 is the price of a 304 where signals are used, in fetches.
+const costOf304 = 0.1
+
+func (s *site) budgeted(p revisit.Policy, lists, http bool) *budgeted {
+	n := len(s.urls)
+	return &budgeted{s: s, lists: lists, http: http, site: revisit.NewSite(p), foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n)}
+}
+
+// reach fetches from, and everything that is not known and reachable through what is not
+// known, at week t.
+func (b *budgeted) reach(t int, from []graph.Node) []revisit.Document {
+	w := &b.s.weeks[t]
+	b.chain = b.chain[:0]
+	visit := func(v graph.Node) {
+		if b.foundAt[v] < 0 && w.alive[v] && (b.lists || int(v) < b.s.pages) {
+			b.foundAt[v] = int32(t)
+			b.links[v], b.ver[v] = w.links[v], w.ver[v]
+			b.chain = append(b.chain, v)
+		}
+	}
+	for _, v := range from {
+		visit(v)
+	}
+	for i := 0; i < len(b.chain); i++ {
+		for _, u := range w.links[b.chain[i]] {
+			visit(u)
+		}
+	}
+	var docs []revisit.Document
+	for _, v := range b.chain {
+		docs = append(docs, revisit.Document{Key: revisit.Key(v), Path: b.s.urls[v], Kind: b.s.kind[v], Home: v == b.s.home,
+			WellKnown: t == 0 && slices.Contains(w.well, v), Links: keys(w.links[v])})
+	}
+	return docs
+}
+
+func keys(nodes []graph.Node) []revisit.Key {
+	out := make([]revisit.Key, len(nodes))
+	for i, v := range nodes {
+		out[i] = revisit.Key(v)
+	}
+	return out
+}
+
+// start is the first crawl.
+func (b *budgeted) start() {
+	w := &b.s.weeks[0]
+	var from []graph.Node
+	if b.s.home != graph.None {
+		from = append(from, b.s.home)
+	}
+	if b.s.allSeeds {
+		for v := range b.s.pages {
+			from = append(from, graph.Node(v))
+		}
+	}
+	if b.lists {
+		from = append(from, w.well...)
+	}
+	b.site.Start(b.reach(0, from))
+}
+
+// fetch fetches an old document at week t.
+func (b *budgeted) fetch(t int, v graph.Node) revisit.Fetch {
+	w := &b.s.weeks[t]
+	if !w.alive[v] {
+		return revisit.Fetch{Gone: true}
+	}
+	now, before := w.links[v], b.links[v]
+	f := revisit.Fetch{Links: len(now)}
+	if b.http && w.ver[v] == b.ver[v] {
+		f.NotModified, f.Cost = true, costOf304
+	}
+	b.ver[v] = w.ver[v]
+	if same(now, before) {
+		return f
+	}
+	f.Changed = true
+	var gained []graph.Node
+	for _, u := range now {
+		for len(before) > 0 && before[0] < u {
+			before = before[1:]
+		}
+		if len(before) == 0 || before[0] != u {
+			gained = append(gained, u)
+		}
+	}
+	b.links[v] = now
+	f.Found = b.reach(t, gained)
+	f.Gained = keys(gained)
+	return f
+}
+
+// run runs all weeks with k fetches each and counts.
+func (b *budgeted) run(k int, truth truth) tally {
+	var out tally
+	b.start()
+	for t := 1; t < len(b.s.weeks); t++ {
+		b.site.Begin(revisit.Time(b.s.weeks[t].time), k)
+		spent, fetches := 0.0, 0
+		for spent < float64(k)-1e-9 {
+			v, ok := b.site.Next()
+			if !ok {
+				break
+			}
+			id := graph.Node(b.site.Key(v))
+			if b.served != nil {
+				b.served(t, id)
+			}
+			f := b.fetch(t, id)
+			b.site.Observe(v, f)
+			if f.Cost == 0 {
+				f.Cost = 1
+			}
+			spent += f.Cost
+			fetches++
+			if t > truth.first {
+				out.bytes += size(&f)
+			}
+		}
+		b.site.End()
+		if t > truth.first {
+			out.fetches += fetches
+			out.spent += spent
+			out.cycles++
+		}
+	}
+	last := int32(len(b.s.weeks) - 1)
+	for y, t := range truth.born {
+		if t < 0 {
+			continue
+		}
+		at := b.foundAt[y]
+		out.there++
+		if at >= 0 && at <= t {
+			out.found++
+		}
+		if t+4 <= last {
+			out.there4++
+			if at >= 0 && at <= t+4 {
+				out.found4++
+			}
+		}
+		if at >= 0 {
+			out.delayed++
+			out.delay += float64(b.s.weeks[max(at, t)].time - b.s.weeks[t].time)
+		}
+	}
+	out.weeks = len(truth.weeks)
+	return out
+}
+
+// size is a model of the bytes that a fetch transfers: histories hold no texts.
+func size(f *revisit.Fetch) float64 {
+	switch {
+	case f.NotModified || f.Gone:
+		return 300
+	default:
+		return float64(2000 + 80*f.Links)
+	}
+}

@@ -1,0 +1,613 @@
+package revisit
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"forage/graph"
+)
+
+// Best is residual coverage, what a user gets who names no policy. Each column of new pages
+// that a past cycle found is a pattern: documents that showed it are expected to show what
+// the next cycle brings. A pattern has a weight, which fades with its age, and an urgency,
+// which grows while no document that shows it is fetched and falls when one is; a document is
+// worth the weight × urgency of its patterns over the time that it was watched. So the
+// documents that one cycle fetches complete each other, as in a greedy cover, and what was
+// not looked at for long becomes urgent again.
+//
+// What a document itself has shown is weighed against what its role has shown (the newest
+// four of a template: what the latest post did, the next one will do), its template, and a
+// prior learnt on other sites. The last 5% of fetches go to the document fetched longest ago.
+//
+// After a full recrawl every document has been fetched, and the same estimates hold. Time of a
+// cycle O(documents + patterns shown + k log documents), memory about 80 bytes a document
+// and 12 bytes for each pattern that a document shows.
+type Best struct {
+	cfg   tuning
+	stop  float64
+	cycle int
+
+	docs     []doc
+	entries  [][]entry // by document: the patterns that it shows
+	segments map[graph.Node][]segment
+
+	pattern []int32   // by page: the pattern that it is part of; -1
+	live    []pattern // ascending by cycle
+	base    int32     // number of live[0]
+	watched []float64 // by cycle: Σ_{d≤cycle} n_d^¼ · fade^(cycle−d)
+
+	pools     []pool   // by template, then its roles: pool 5·T is template T, 5·T+1+r its rank r
+	newest    [][]rank // by template: its newest documents, newest first
+	size      []int32  // by template: documents
+	renewed   []int32  // templates with new members in this cycle
+	isRenewed []bool
+
+	seen    []seenNow // this cycle's fetches that were answered
+	count   []int32   // scratch by live pattern, all 0
+	touched []int32
+	heap    []scored
+	oldest  []turn    // documents by last fetch; entries may be stale
+	fetches int       // ever, for the audit
+	spent   int       // in this cycle
+	done    []bool    // by document: fetched in this cycle
+	outage  int       // fetches of this cycle that found the document gone
+	faded   []float64 // fade^cycles
+}
+
+var _ Policy = (*Best)(nil)
+
+// tuning holds the constants of Best; see bestTuning.
+type tuning struct {
+	fade                                                          float64 // of weights and exposure, a cycle
+	memory                                                        int32   // cycles after which a pattern is dropped
+	grow                                                          float64 // urgency: u ← min(most, grow·u + 1)
+	most                                                          float64
+	left                                                          float64 // factor that a fetch leaves of the urgency of what it shows
+	handed                                                        float64 // credit that stays with a document whose role showed the pattern
+	size                                                          float64 // weight of a pattern page: n_d^−size
+	exposure                                                      float64 // of a cycle: n_d^exposure
+	trust                                                         float64 // exponent of the probability that the document has changed
+	audit                                                         int     // every audit-th fetch goes to the document fetched longest ago
+	roles                                                         int     // ranks that inherit
+	now                                                           bool    // d_p = t alone counts as handed
+	stopAt                                                        float64
+	pMap, pFeed, pHome, pList, p0, p1, p2, p3, pd1, pd2, pi0, pi1 float64
+}
+
+var bestTuning = tuning{fade: .95, memory: 60, grow: .8, most: 8, left: .3, handed: .2, size: .75, exposure: .1, trust: 0, audit: 20, roles: 4,
+	pMap: .66, pFeed: .66, pHome: .56, pList: .001, p0: .001, p1: .002, p2: .006, p3: .03, pd1: .6, pd2: .3, pi0: .15, pi1: .05}
+
+type doc struct {
+	page    Page
+	last    int32 // cycle of the last fetch that answered
+	visits  float32
+	changed float32
+	misses  uint8
+	role    int8    // its rank now, −1 none
+	heir    bool    // it holds a role or held one
+	shown   float64 // exposure at cycle last
+}
+
+// entry is a pattern that a document shows.
+type entry struct {
+	p      int32
+	share  float32 // of the pattern's pages
+	credit float32
+}
+
+// A pattern is a column of a past cycle's H.
+type pattern struct {
+	cycle   int32
+	pages   int32
+	weight  float64 // pages · n_d^−size, not yet faded
+	urgency float64
+	value   float64 // faded weight × urgency
+	pools   []share
+}
+
+type share struct {
+	pool  int32
+	share float32
+}
+
+// pool is what a template or role has shown.
+type pool struct {
+	sum   float64 // Σ value × share × holders, in this cycle
+	shown float64 // exposure at cycle at
+	at    int32
+}
+
+// segment: from cycle from on the document holds a role, −1 none.
+type segment struct {
+	from int32
+	role int8
+}
+
+type rank struct {
+	born int
+	v    graph.Node
+}
+
+type seenNow struct {
+	v     graph.Node
+	since int32
+}
+
+type turn struct {
+	v    graph.Node
+	last int32
+}
+
+// NewBest returns residual coverage that stops a cycle when a fetch is expected to find less
+// than the share stop of a cycle's new pages; 0: never.
+func NewBest(stop float64) *Best { return newBest(bestTuning, stop) }
+
+func newBest(cfg tuning, stop float64) *Best {
+	b := &Best{cfg: cfg, stop: stop, segments: make(map[graph.Node][]segment), watched: []float64{0}}
+	for i := range 128 {
+		b.faded = append(b.faded, math.Pow(cfg.fade, float64(i)))
+	}
+	return b
+}
+
+// Learn takes in a document.
+func (b *Best) Learn(v graph.Node, p Page) {
+	for int(v) >= len(b.docs) {
+		b.docs = append(b.docs, doc{last: -1, role: -1})
+		b.entries = append(b.entries, nil)
+		b.pattern = append(b.pattern, -1)
+		b.done = append(b.done, false)
+	}
+	d := &b.docs[v]
+	if d.last >= 0 {
+		d.page = p
+		return
+	}
+	d.page, d.last = p, int32(b.cycle)
+	d.page.Born = b.cycle
+	b.oldest = append(b.oldest, turn{v, d.last})
+	for int(p.Template) >= len(b.size) {
+		b.size, b.newest, b.isRenewed = append(b.size, 0), append(b.newest, nil), append(b.isRenewed, false)
+		b.pools = append(b.pools, make([]pool, 1+maxRoles)...)
+	}
+	T := p.Template
+	b.size[T]++
+	r := rank{b.cycle, v}
+	at, _ := slices.BinarySearchFunc(b.newest[T], r, func(a, r rank) int {
+		return cmp.Or(-cmp.Compare(a.born, r.born), -cmp.Compare(a.v, r.v))
+	})
+	if at < b.cfg.roles {
+		b.newest[T] = slices.Insert(b.newest[T], at, r)
+	}
+	if !b.isRenewed[T] {
+		b.isRenewed[T] = true
+		b.renewed = append(b.renewed, T)
+	}
+}
+
+const maxRoles = 4
+
+// assign gives the roles of templates with new members to their newest documents, from the
+// next cycle on.
+func (b *Best) assign() {
+	for _, T := range b.renewed {
+		b.isRenewed[T] = false
+		if b.size[T] < 3 {
+			continue
+		}
+		for r, n := range b.newest[T] {
+			role := int8(r)
+			if r >= b.cfg.roles {
+				role = -1
+			}
+			if b.docs[n.v].role != role {
+				b.docs[n.v].role, b.docs[n.v].heir = role, true
+				b.segments[n.v] = append(b.segments[n.v], segment{int32(b.cycle + 1), role})
+			}
+		}
+		if len(b.newest[T]) > b.cfg.roles {
+			b.newest[T] = b.newest[T][:b.cfg.roles]
+		}
+	}
+	b.renewed = b.renewed[:0]
+}
+
+// held returns the role that v held in a cycle.
+func (b *Best) held(v graph.Node, cycle int32) int8 {
+	role := int8(-1)
+	for _, s := range b.segments[v] {
+		if s.from > cycle {
+			break
+		}
+		role = s.role
+	}
+	return role
+}
+
+// Begin values all documents.
+func (b *Best) Begin(_ Time, _ int) {
+	if b.cycle == 0 {
+		b.assign()
+	}
+	b.cycle++
+	t := int32(b.cycle)
+	b.seen, b.spent, b.outage = b.seen[:0], 0, 0
+
+	// Patterns.
+	drop := 0
+	for drop < len(b.live) && t-b.live[drop].cycle > b.cfg.memory {
+		drop++
+	}
+	b.live, b.count, b.base = b.live[drop:], b.count[drop:], b.base+int32(drop)
+	for i := range b.pools {
+		b.pools[i].sum = 0
+	}
+	for i := range b.live {
+		p := &b.live[i]
+		p.urgency = min(b.cfg.most, b.cfg.grow*p.urgency+1)
+		p.value = p.weight * p.urgency * b.fade(t-p.cycle)
+		for _, in := range p.pools {
+			b.pools[in.pool].sum += p.value * float64(in.share)
+		}
+	}
+
+	// Documents.
+	b.heap = b.heap[:0]
+	for i := range b.docs {
+		if b.docs[i].last >= 0 && b.docs[i].misses < 2 {
+			b.done[i] = false
+			if drop > 0 {
+				b.forget(i)
+			}
+			b.heap = append(b.heap, scored{b.value(graph.Node(i)), graph.Node(i)})
+		}
+	}
+	heapify(b.heap)
+}
+
+// forget drops a document's entries for patterns that are gone.
+func (b *Best) forget(i int) {
+	e := b.entries[i]
+	n := 0
+	for n < len(e) && e[n].p < b.base {
+		n++
+	}
+	if n > 0 {
+		b.entries[i] = slices.DeleteFunc(e, func(e entry) bool { return e.p < b.base })
+	}
+}
+
+// fade returns fade^cycles.
+func (b *Best) fade(cycles int32) float64 {
+	if int(cycles) < len(b.faded) {
+		return b.faded[cycles]
+	}
+	return math.Pow(b.cfg.fade, float64(cycles))
+}
+
+// value is what a fetch of v is worth now.
+func (b *Best) value(v graph.Node) float64 {
+	d := &b.docs[v]
+	t := int32(b.cycle)
+	tau := float64(t - d.last)
+	m := b.cfg.prior(&d.page) * (1 - math.Pow(.8, tau)) / .2
+	T := d.page.Template
+	m = b.pool(5*T, m)
+	if d.role >= 0 {
+		m = b.pool(5*T+1+int32(d.role), m)
+	}
+	for _, e := range b.entries[v] {
+		if e.p >= b.base {
+			m += b.live[e.p-b.base].value * float64(e.credit)
+		}
+	}
+	m /= d.shown*b.fade(t-d.last) + 1
+	q := min(.98, (float64(d.changed)+.3)/(float64(d.visits)+1))
+	m *= math.Pow(1-math.Pow(1-q, min(4, tau)), b.cfg.trust)
+	if d.misses > 0 {
+		m *= .1
+	}
+	return m
+}
+
+// pool weighs m against what a template or role has shown.
+func (b *Best) pool(i int32, m float64) float64 {
+	p := &b.pools[i]
+	return (p.sum + m) / (p.shown*b.fade(int32(b.cycle)-p.at) + 1)
+}
+
+// Next returns the document that is worth most, or the one fetched longest ago.
+func (b *Best) Next() (graph.Node, bool) {
+	if b.cfg.audit > 0 && (b.fetches+b.spent)%b.cfg.audit == b.cfg.audit-1 {
+		for len(b.oldest) > 0 {
+			o := b.oldest[0]
+			d := &b.docs[o.v]
+			if d.last != o.last || d.misses > 1 {
+				b.oldest = b.oldest[1:]
+				continue
+			}
+			if b.done[o.v] || int(d.last) >= b.cycle-1 {
+				break // all others were fetched since the last cycle
+			}
+			return o.v, true
+		}
+	}
+	for len(b.heap) > 0 {
+		top := &b.heap[0]
+		if b.done[top.v] {
+			b.heap = popped(b.heap)
+			continue
+		}
+		now := b.value(top.v)
+		if now < top.value {
+			top.value = now
+			down(b.heap, 0)
+			if b.heap[0].v != top.v || b.heap[0].value != now {
+				continue
+			}
+		}
+		if b.heap[0].value < b.stop {
+			return 0, false
+		}
+		return b.heap[0].v, true
+	}
+	return 0, false
+}
+
+// Observe takes in what a fetch showed of earlier cycles' pages.
+func (b *Best) Observe(v Visit) {
+	b.spent++
+	d := &b.docs[v.Page]
+	b.done[v.Page] = true
+	// What it shows is less urgent now, whatever it showed.
+	for _, e := range b.entries[v.Page] {
+		if e.p < b.base {
+			continue
+		}
+		p := &b.live[e.p-b.base]
+		lost := p.value * float64(e.share) * (1 - b.cfg.left)
+		p.urgency *= 1 - float64(e.share)*(1-b.cfg.left)
+		p.value -= lost
+		for _, in := range p.pools {
+			b.pools[in.pool].sum -= lost * float64(in.share)
+		}
+	}
+	if v.Failed {
+		d.visits++
+		return
+	}
+	if v.Gone {
+		b.outage++
+		d.misses = min(2, d.misses+1)
+		d.last = int32(b.cycle)
+		b.oldest = append(b.oldest, turn{v.Page, d.last})
+		return
+	}
+	d.misses = 0
+	d.visits++
+	if v.Changed {
+		d.changed++
+	}
+	since := d.last
+	b.seen = append(b.seen, seenNow{v.Page, since})
+	b.reach(d, int32(b.cycle))
+	b.oldest = append(b.oldest, turn{v.Page, d.last})
+
+	// Pages of earlier cycles, by pattern; those of this cycle have none before End.
+	b.touched = b.touched[:0]
+	for _, y := range v.Led {
+		if p := b.pattern[y] - b.base; p >= 0 {
+			if b.count[p] == 0 {
+				b.touched = append(b.touched, p)
+			}
+			b.count[p]++
+		}
+	}
+	slices.Sort(b.touched)
+	for _, i := range b.touched {
+		p := &b.live[i]
+		part := float32(b.count[i]) / float32(p.pages)
+		b.count[i] = 0
+		b.show(v.Page, i, part)
+		p.pools = append(p.pools, share{5 * d.page.Template, part})
+		b.pools[5*d.page.Template].sum += p.value * float64(part)
+		if d.heir {
+			if role := b.held(v.Page, p.cycle); role >= 0 {
+				in := 5*d.page.Template + 1 + int32(role)
+				p.pools = append(p.pools, share{in, part})
+				b.pools[in].sum += p.value * float64(part)
+			}
+		}
+	}
+}
+
+// reach moves the exposure of d on to cycle t.
+func (b *Best) reach(d *doc, t int32) {
+	d.shown *= b.fade(t - d.last)
+	d.last = t
+}
+
+// show adds live[i] to what v shows.
+func (b *Best) show(v graph.Node, i int32, part float32) {
+	d, credit := &b.docs[v], part
+	p := &b.live[i]
+	if d.heir {
+		role := b.held(v, p.cycle)
+		if role >= 0 && (role != d.role || int(p.cycle) == b.cycle) {
+			credit *= float32(b.cfg.handed)
+		}
+	}
+	if b.cfg.now && int(p.cycle) == b.cycle {
+		credit = part * float32(b.cfg.handed)
+	}
+	b.entries[v] = append(b.entries[v], entry{b.base + i, part, credit})
+}
+
+// End turns what the cycle found into patterns.
+func (b *Best) End(c Cycle) {
+	t := int32(b.cycle)
+	b.fetches += b.spent
+	if b.outage > 1 && b.outage == b.spent { // the site is away: not the documents' fault
+		for v := range b.docs {
+			if b.done[v] && b.docs[v].misses > 0 {
+				b.docs[v].misses--
+			}
+		}
+	}
+	if c.Full {
+		for _, v := range c.Gone {
+			b.docs[v].misses = 2
+		}
+		for _, v := range c.Back {
+			b.docs[v].misses = 0
+		}
+	}
+
+	// Exposure.
+	n := float64(c.H.NumNew())
+	watched := b.watched[t-1] * b.cfg.fade
+	if n > 0 {
+		watched += math.Pow(n, b.cfg.exposure)
+	}
+	b.watched = append(b.watched, watched)
+	for _, s := range b.seen {
+		b.expose(s.v, s.since)
+	}
+	if c.Full {
+		b.oldest = b.oldest[:0]
+		for v := range b.docs {
+			d := &b.docs[v]
+			if d.last < 0 || d.misses > 1 {
+				continue
+			}
+			if since := d.last; since < t {
+				d.visits++
+				b.reach(d, t)
+				b.expose(graph.Node(v), since)
+			}
+			b.oldest = append(b.oldest, turn{graph.Node(v), t})
+		}
+	}
+
+	// Patterns, and who shows them.
+	first := int32(len(b.live))
+	for _, column := range c.H.New {
+		pages := float64(len(column))
+		b.live = append(b.live, pattern{cycle: t, pages: int32(len(column)), weight: pages * math.Pow(n, -b.cfg.size)})
+		b.count = append(b.count, 0)
+		for _, y := range column {
+			b.pattern[y] = b.base + int32(len(b.live)) - 1
+		}
+	}
+	showing := make(map[int32]float32) // pools of a group's documents
+	for g, docs := range c.H.Old {
+		clear(showing)
+		for _, v := range docs {
+			d := &b.docs[v]
+			if d.last < 0 {
+				continue
+			}
+			if c.Full && !b.done[v] {
+				d.changed++
+			}
+			for _, col := range c.H.Cols[g] {
+				b.show(v, first+col, 1)
+			}
+			showing[5*d.page.Template]++
+			if d.heir {
+				if role := b.held(v, t); role >= 0 {
+					showing[5*d.page.Template+1+int32(role)]++
+				}
+			}
+		}
+		var order []int32
+		for in := range showing {
+			order = append(order, in)
+		}
+		slices.Sort(order)
+		for _, col := range c.H.Cols[g] {
+			p := &b.live[first+col]
+			for _, in := range order {
+				p.pools = append(p.pools, share{in, showing[in]})
+			}
+		}
+	}
+	b.assign()
+}
+
+// expose adds the cycles after since to what v, its template and its roles were watched for.
+func (b *Best) expose(v graph.Node, since int32) {
+	d, t := &b.docs[v], int32(b.cycle)
+	more := b.between(since, t)
+	d.shown += more
+	T := 5 * d.page.Template
+	b.watch(T, more)
+	if !d.heir {
+		return
+	}
+	segments := b.segments[v]
+	for i, s := range segments {
+		if s.role < 0 {
+			continue
+		}
+		until := t
+		if i+1 < len(segments) {
+			until = min(t, segments[i+1].from-1)
+		}
+		if from := max(since, s.from-1); from < until {
+			b.watch(T+1+int32(s.role), b.between(from, until)*b.fade(t-until))
+		}
+	}
+}
+
+// between returns Σ n_d^¼ · fade^(until−d) over the cycles after since up to until.
+func (b *Best) between(since, until int32) float64 {
+	return max(0, b.watched[until]-b.watched[since]*b.fade(until-since))
+}
+
+func (b *Best) watch(i int32, more float64) {
+	p := &b.pools[i]
+	p.shown = p.shown*b.fade(int32(b.cycle)-p.at) + more
+	p.at = int32(b.cycle)
+}
+
+// prior is the share of a cycle's new pages that a document shows, as learnt on other sites.
+func (c *tuning) prior(p *Page) float64 {
+	switch {
+	case p.Kind == Sitemap && p.Main:
+		return c.pMap
+	case p.Kind == Feed && p.Main:
+		return c.pFeed
+	case p.Home:
+		return c.pHome
+	case p.Kind != HTML:
+		return c.pList
+	}
+	var x float64
+	switch {
+	case p.Links < 5:
+		x = c.p0
+	case p.Links < 20:
+		x = c.p1
+	case p.Links < 60:
+		x = c.p2
+	default:
+		x = c.p3
+	}
+	switch {
+	case p.Depth == 1:
+		x *= c.pd1
+	case p.Depth > 1:
+		x *= c.pd2
+	}
+	if p.Index {
+		switch p.Depth {
+		case 0:
+			x += c.pi0
+		case 1:
+			x += c.pi1
+		}
+	}
+	return x
+}
