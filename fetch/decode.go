@@ -21,8 +21,7 @@ const maxCodings = 5
 // A decoded reads a body through its content codings [RFC 9110, 8.4].
 type decoded struct {
 	io.Reader
-	raw   bool // the bytes were not what Content-Encoding said: they pass as they are
-	first *bufio.Reader
+	raw   bool     // the bytes were not what Content-Encoding said: they pass as they are
 	after []func() // gives the decoders back
 }
 

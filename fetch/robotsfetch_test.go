@@ -202,7 +202,7 @@ func TestRobotsLimits(t *testing.T) {
 	if err != nil || len(r.Body) != robots.MaxSize || o.Wire > 1<<20 || r.Allowed(s.url+"/private/x") || !r.Allowed(s.url+"/ok") {
 		t.Errorf("100 MiB: %d bytes read, %d on the wire, %v", len(r.Body), o.Wire, err)
 	}
-	base := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", 302) })
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) })
 	if r, o, _ := newClient(t, Config{}).Robots(t.Context(), base); !r.Allowed(base + "/ok") {
 		t.Errorf("endless redirects: %v", o.Class)
 	}
