@@ -8,6 +8,9 @@ type Params struct {
 	Arcs   uint64  // of models that draw a number of arcs
 	Alpha  float64 // exponent of the degrees, above 1
 	AlphaT float64 // exponent of the in-degrees where it is another; 0: Alpha
+	Degree int     // of weblike the least out-degree, of copying the out-degree
+	Random float64 // of copying: the share of links that are not copied
+	RMAT   RMATConfig
 	Options
 }
 
@@ -15,8 +18,23 @@ type Params struct {
 type Generator struct {
 	Name  string
 	Short string   // one line
-	Uses  []string // of "arcs", "alpha", "alpha-in", "loops", beside nodes and seed
+	Uses  []string // of "arcs", "alpha", "alpha-in", "degree", "random", "rmat", "loops", beside nodes and seed
 	Make  func(p Params) (*graph.CSR, error)
+}
+
+// Generators returns all generators, the large web-like one first.
+func Generators() []Generator {
+	return append([]Generator{
+		{"weblike", "hosts, Pareto degrees, links copied from neighbours, in URL order", []string{"degree"}, func(p Params) (*graph.CSR, error) {
+			return Weblike(p.Nodes, p.Degree, p.Seed)
+		}},
+		{"rmat", "arcs dropped into quarters of quarters of the matrix [CZF04, §3]", []string{"arcs", "rmat", "loops"}, func(p Params) (*graph.CSR, error) {
+			return RMAT(p.Nodes, p.Arcs, p.RMAT, p.Options)
+		}},
+		{"copying", "growth by copying the links of a prototype [KRRSTU00, §2.1]", []string{"degree", "random"}, func(p Params) (*graph.CSR, error) {
+			return Copying(p.Nodes, p.Degree, p.Random, p.Options)
+		}},
+	}, Stability()...)
 }
 
 // Stability returns the random graphs of the paper on the stability of crawling, and of its
