@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -82,10 +83,7 @@ func (c *Cookies) header(u *url.URL) string {
 		return ""
 	}
 	host := strings.ToLower(u.Hostname())
-	path := u.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
+	path := cmp.Or(u.Opaque, u.EscapedPath(), "/")
 	var b strings.Builder
 	for i := range c.all {
 		k := &c.all[i]

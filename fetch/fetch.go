@@ -13,6 +13,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,17 +183,29 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	return o, nil
 }
 
-// parseURL returns the parts of an absolute http or https URL, without fragment and user.
+// parseURL returns the parts of an absolute http or https URL, without fragment and user. Paths
+// that net/url refuses and browsers send, such as /100%, are in Opaque, as they stand.
 func parseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err
+		scheme, rest, _ := strings.Cut(s, "://")
+		end := strings.IndexAny(rest, "/?#")
+		if end < 0 {
+			end = len(rest)
 		}
-		return nil, fmt.Errorf("no valid URL: %w", err)
+		var herr error
+		if u, herr = url.Parse(scheme + "://" + rest[:end] + "/"); herr != nil || strings.HasPrefix(rest[end:], "//") {
+			var e *url.Error
+			if errors.As(err, &e) {
+				err = e.Err
+			}
+			return nil, fmt.Errorf("no valid URL: %w", err)
+		}
+		path, _, _ := strings.Cut(rest[end:], "#")
+		path, u.RawQuery, _ = strings.Cut(path, "?")
+		u.Path, u.Opaque = "", cmp.Or(path, "/")
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Path != "" && u.Opaque != "" {
 		return nil, errors.New("want http:// or https:// and a host")
 	}
 	u.Fragment, u.RawFragment, u.User = "", "", nil

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"forage/fetch/link"
 )
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -217,13 +219,12 @@ func readAnswer(b []byte) (*Outcome, error) {
 	cn := newConn("", nil)
 	cn.br.Reset(bytes.NewReader(b))
 	h, err := cn.header(c.cfg.MaxHeader)
-	o := &Outcome{Status: h.status, Header: Header(cn.head)}
+	o := &Outcome{URL: "http://h.test/", Status: h.status, Header: Header(cn.head)}
 	if err != nil {
 		return o, err
 	}
 	cn.body.frame(h)
-	u := &url.URL{Scheme: "http", Host: "h.test", Path: "/"}
-	c.judge(u, &Request{}, o, &cn.body)
+	c.judge(&Request{}, o, &cn.body)
 	return o, nil
 }
 
@@ -321,14 +322,13 @@ func FuzzLocation(f *testing.F) {
 	for _, s := range []string{"/b", "//h/x", "../c?x", "http://h.test:80/é%zz", "javascript:x", "\\\\evil.test\\", "?", "#", ""} {
 		f.Add(s)
 	}
-	u, _ := url.Parse("http://h.test/a/b")
 	f.Fuzz(func(t *testing.T, loc string) {
-		o := &Outcome{Status: 302, Header: Header("Location: " + strings.NewReplacer("\r", "", "\n", "").Replace(loc) + "\r\n")}
-		o.redirect(u)
+		o := &Outcome{URL: "http://h.test/a/b", Status: 302, Header: Header("Location: " + strings.NewReplacer("\r", "", "\n", "").Replace(loc) + "\r\n")}
+		o.redirect()
 		if o.Class != Redirect {
 			return
 		}
-		if _, err := parseURL(o.Location); err != nil || strings.ContainsAny(o.Location, "# \t\r\n") {
+		if _, err := link.Parse(o.Location); err != nil || strings.ContainsAny(o.Location, "# \t\r\n") {
 			t.Errorf("Location %q: %q, %v", loc, o.Location, err)
 		}
 	})

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"forage/fetch/link"
 )
 
 // smallBody is how much is read of a body that serves only to tell what kind of answer this is.
 const smallBody = 16 << 10
 
 // judge fills o from the status, the header and as much of the body as the answer deserves.
-func (c *Client) judge(u *url.URL, r *Request, o *Outcome, body io.Reader) {
+func (c *Client) judge(r *Request, o *Outcome, body io.Reader) {
 	o.ContentType = o.Header.Get("Content-Type")
 	o.ETag = o.Header.Get("ETag")
 	o.LastModified = o.Header.Get("Last-Modified")
@@ -34,7 +36,7 @@ func (c *Client) judge(u *url.URL, r *Request, o *Outcome, body io.Reader) {
 	case s >= 200 && s < 300:
 		o.Class = OK
 	case s >= 300 && s < 400:
-		o.redirect(u)
+		o.redirect()
 		c.drain(o, body)
 		return
 	case s == 404:
@@ -76,7 +78,7 @@ func (c *Client) judge(u *url.URL, r *Request, o *Outcome, body io.Reader) {
 }
 
 // redirect sets the target, or makes o a client error if there is none to go to.
-func (o *Outcome) redirect(u *url.URL) {
+func (o *Outcome) redirect() {
 	loc := o.Header.Get("Location")
 	switch o.Status {
 	case 301, 302, 303, 307, 308:
@@ -87,39 +89,33 @@ func (o *Outcome) redirect(u *url.URL) {
 		o.Class, o.Reason = ClientError, fmt.Sprintf("status %d without a target", o.Status)
 		return
 	}
-	t, err := u.Parse(escapeLocation(loc))
-	if err != nil || t.Hostname() == "" || t.Scheme != "http" && t.Scheme != "https" {
-		o.Class, o.Reason = ClientError, fmt.Sprintf("redirects to %q", loc)
+	base, err := link.NewBase(o.URL)
+	if err == nil {
+		loc, err = base.Reference(escapeBytes(loc))
+	}
+	if err != nil {
+		o.Class, o.Reason = ClientError, "redirects to no page: "+err.Error()
 		return
 	}
-	t.Fragment, t.RawFragment, t.User = "", "", nil
-	if t.Path == "" {
-		t.Path = "/"
-	}
-	o.Class, o.Location = Redirect, t.String()
+	o.Class, o.Location = Redirect, loc
 	o.Permanent = o.Status == 301 || o.Status == 308
 }
 
-// escapeLocation percent-encodes what net/url refuses and browsers take: stray % signs,
-// blanks, controls.
-func escapeLocation(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		c := s[i]
-		if c == '\\' {
-			c = '/'
-		}
-		if c <= ' ' || c >= 0x7f || c == '%' && !(i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])) {
-			fmt.Fprintf(&b, "%%%02X", c)
-			continue
-		}
-		b.WriteByte(c)
+// escapeBytes percent-encodes a header's bytes beyond ASCII where they are no UTF-8: the
+// server means those bytes.
+func escapeBytes(s string) string {
+	if utf8.ValidString(s) {
+		return s
 	}
-	return b.String()
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+	var b []byte
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			b = fmt.Appendf(b, "%%%02X", s[i])
+		} else {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
 }
 
 // drain reads a short rest, so that the connection can be used again.

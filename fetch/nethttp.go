@@ -27,7 +27,7 @@ func (c *Client) roundTrip(ctx context.Context, u *url.URL, r *Request, o *Outco
 	o.Status = resp.StatusCode
 	o.Header = headerOf(resp.Header)
 	o.Wire = int64(len(o.Header))
-	c.judge(u, r, o, resp.Body)
+	c.judge(r, o, resp.Body)
 }
 
 // maxConns bounds the connections that one request may be tried on: net/http alone tries again
@@ -45,6 +45,12 @@ func (c *Client) send(ctx context.Context, t *http.Transport, u *url.URL, r *Req
 			o.Addr = addrOf(i.Conn.RemoteAddr())
 		}
 	}})
+	if u.Opaque != "" && t.Proxy != nil && u.Scheme == "http" {
+		// A proxy is told all of the URL.
+		whole := *u
+		whole.Opaque = "//" + u.Host + u.Opaque
+		u = &whole
+	}
 	h := make(http.Header, 8)
 	c.eachField(u, r, func(name, value string) { h[http.CanonicalHeaderKey(name)] = append(h[name], value) })
 	req := (&http.Request{Method: "GET", URL: u, Host: u.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)

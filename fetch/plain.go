@@ -95,7 +95,7 @@ func (c *Client) exchange(cn *conn, u *url.URL, r *Request, o *Outcome, start, e
 			return err
 		}
 	}
-	c.judge(u, r, o, &cn.body)
+	c.judge(r, o, &cn.body)
 	return nil
 }
 

@@ -135,7 +135,12 @@ func TestHTTPSemantics(t *testing.T) {
 		"redir-307":  redirect(307, false),
 		"redir-rel":  location("/a/b/d", "../c?x", "/a/c?x"),
 		"redir-frag": location("/a", "/b#top", "/b"),
-		"redir-utf8": location("/a", "/café", "/caf%C3%A9"),
+		"redir-utf8": func(t *testing.T) {
+			location("/a", "/café", "/caf%C3%A9")(t)
+			location("/a", "/caf\xe9", "/caf%E9")(t)
+			location("/a", "/b c%zz", "/b%20c%zz")(t)
+			location("/a", `\b\c`, "/b/c")(t)
+		},
 		"redir-loop2": func(t *testing.T) {
 			var n atomic.Int64
 			base := serve(t, func(w http.ResponseWriter, r *http.Request) {
