@@ -1,0 +1,255 @@
+// Package sitemap reads the documents that list a site's URLs: sitemaps and their indexes
+// (XML, text, compressed, news), and feeds (RSS, Atom, RDF, JSON Feed).
+//
+// Parse tells what kind of list a document is, by its root element or shape, not by its name
+// or type, and returns its entries with their dates. It reads what is broken as far as it can
+// be read. Entities are never expanded beyond the five of XML and HTML's names, so nothing
+// outside the document is ever looked at and nothing grows.
+package sitemap
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+
+	"forage/fetch/link"
+)
+
+// Limits of the protocol (sitemaps.org): what is beyond them is not read.
+const (
+	MaxEntries = 50_000
+	MaxBytes   = 50 << 20 // after decompression
+)
+
+// A Kind tells what a document lists.
+type Kind uint8
+
+// The kinds of documents.
+const (
+	None    Kind = iota // no list of URLs
+	Sitemap             // URLs of pages
+	Index               // URLs of sitemaps
+	Feed                // RSS, Atom, RDF, JSON Feed
+)
+
+var kindNames = [...]string{"none", "sitemap", "index", "feed"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// An Entry is one URL of a list.
+type Entry struct {
+	URL       string // identity
+	Sitemap   bool   // it is a sitemap, of an index
+	LastMod   string // as written; "": not told
+	Modified  int64  // LastMod in seconds since the epoch; 0: not told or not readable
+	Published int64  // by a feed or a news sitemap; 0: not told
+}
+
+// A Document is a parsed list.
+type Document struct {
+	Kind     Kind
+	Entries  []Entry // in order; a URL may come twice
+	Rejected int     // entries that are no http URL
+	Cut      bool    // a limit was reached
+	Problem  error   // where reading ended early; nil: it did not
+}
+
+// Parse reads a document that answered at rawURL with a content type. body may be compressed
+// by gzip. An unknown kind of document gives Kind None, never an error; the only error is that
+// rawURL is no URL.
+func Parse(body []byte, rawURL, contentType string) (*Document, error) {
+	base, err := link.NewBase(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{doc: new(Document), base: base}
+	head, r, err := open(body, contentType)
+	if err != nil {
+		p.doc.Problem = err
+		return p.doc, nil
+	}
+	switch first := firstByte(head); {
+	case first == '<':
+		p.xml(r)
+	case first == '{':
+		p.json(r)
+	case strings.HasPrefix(contentType, "text/plain") || strings.HasSuffix(strings.TrimSuffix(pathOf(rawURL), ".gz"), ".txt"):
+		p.text(r)
+	}
+	return p.doc, nil
+}
+
+// IsList reports whether a document may be a list, by looking at its first bytes: what it
+// denies, Parse finds to be None.
+func IsList(body []byte, rawURL, contentType string) bool {
+	head, _, err := open(body, contentType)
+	if err != nil {
+		return false
+	}
+	for _, root := range []string{"<urlset", ":urlset", "<sitemapindex", ":sitemapindex", "<rss", "<feed", ":feed", "rdf:rdf"} {
+		if bytes.Contains(bytes.ToLower(head), []byte(root)) {
+			return true
+		}
+	}
+	switch firstByte(head) {
+	case '{':
+		return bytes.Contains(head, []byte(`"items"`)) || bytes.Contains(head, []byte("jsonfeed.org"))
+	case 'h', 'H':
+		return strings.HasSuffix(strings.TrimSuffix(pathOf(rawURL), ".gz"), ".txt")
+	}
+	return false
+}
+
+func pathOf(u string) string {
+	u, _, _ = strings.Cut(u, "?")
+	return strings.ToLower(u)
+}
+
+func firstByte(b []byte) byte {
+	b = bytes.TrimLeft(b, " \t\r\n\ufeff")
+	if len(b) == 0 {
+		return 0
+	}
+	return b[0]
+}
+
+// headSize is how many bytes the look ahead takes.
+const headSize = 4096
+
+// open returns a reader of body as valid UTF-8 of at most MaxBytes, and the first bytes of it.
+func open(body []byte, contentType string) (head []byte, _ io.Reader, err error) {
+	raw := func() (io.Reader, error) {
+		var r io.Reader = bytes.NewReader(body)
+		// Nested compression is seen: a server may compress what is compressed already.
+		for range 3 {
+			peek := make([]byte, 2)
+			n, _ := io.ReadFull(r, peek)
+			r = io.MultiReader(bytes.NewReader(peek[:n]), r)
+			if n < 2 || peek[0] != 0x1f || peek[1] != 0x8b {
+				break
+			}
+			z, err := gzip.NewReader(r)
+			if err != nil {
+				return nil, err
+			}
+			r = z
+		}
+		return io.LimitReader(r, MaxBytes), nil
+	}
+	r, err := raw()
+	if err != nil {
+		return nil, nil, err
+	}
+	first := make([]byte, headSize)
+	n, _ := io.ReadFull(r, first)
+	label := encodingOf(first[:n], contentType)
+	decoded := func() (io.Reader, error) {
+		r, err := raw()
+		if err != nil {
+			return nil, err
+		}
+		if e, name := charset.Lookup(label); e != nil && name != "utf-8" {
+			r = transform.NewReader(r, e.NewDecoder())
+		}
+		return transform.NewReader(r, transform.Chain(runes.ReplaceIllFormed(), runes.Map(legal))), nil
+	}
+	if r, err = decoded(); err != nil {
+		return nil, nil, err
+	}
+	n, _ = io.ReadFull(r, first)
+	r, err = decoded()
+	return first[:n], r, err
+}
+
+// legal replaces characters that XML does not allow.
+func legal(r rune) rune {
+	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+		return ' '
+	}
+	return r
+}
+
+// encodingOf returns the label of the encoding by byte order mark, XML declaration, content
+// type; "utf-8" where nothing tells.
+func encodingOf(head []byte, contentType string) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xfe\xff")), bytes.HasPrefix(head, []byte("\x00<")):
+		return "utf-16be"
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("<\x00")):
+		return "utf-16le"
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		return "utf-8"
+	}
+	if bytes.HasPrefix(head, []byte("<?xml")) {
+		decl, _, _ := bytes.Cut(head, []byte("?>"))
+		if _, after, ok := bytes.Cut(decl, []byte("encoding")); ok {
+			after = bytes.TrimLeft(after, " \t\r\n=")
+			if len(after) > 0 && (after[0] == '"' || after[0] == '\'') {
+				if end := bytes.IndexByte(after[1:], after[0]); end >= 0 {
+					return string(after[1 : 1+end])
+				}
+			}
+		}
+	}
+	if _, after, ok := strings.Cut(strings.ToLower(contentType), "charset="); ok {
+		label, _, _ := strings.Cut(after, ";")
+		return strings.Trim(label, `"' `)
+	}
+	return "utf-8"
+}
+
+type parser struct {
+	doc  *Document
+	base *link.Base
+}
+
+// add appends an entry; the reference may be relative. It returns false when no more are
+// taken.
+func (p *parser) add(ref string, e Entry) bool {
+	ref = strings.TrimSpace(ref)
+	if ref == "" {
+		return true
+	}
+	u, err := p.base.Resolve(ref)
+	if err != nil {
+		p.doc.Rejected++
+		return true
+	}
+	if len(p.doc.Entries) == MaxEntries {
+		p.doc.Cut = true
+		return false
+	}
+	e.URL = u
+	e.Modified = ParseTime(e.LastMod)
+	p.doc.Entries = append(p.doc.Entries, e)
+	return true
+}
+
+var layouts = []string{
+	time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
+	"2006-01-02 15:04:05", time.DateOnly, "2006-01", "2006", "20060102T150405Z", "20060102",
+	time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
+	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 2006", "2 Jan 2006", time.RFC850, time.ANSIC,
+}
+
+// ParseTime reads a date of a sitemap, feed or page: W3C's and RFC 822's, and what is often
+// taken for them. It returns seconds since the epoch, 0 for what is no date after 1970.
+func ParseTime(s string) int64 {
+	s = strings.TrimFunc(s, unicode.IsSpace)
+	if s == "" || len(s) > 64 {
+		return 0
+	}
+	for _, l := range layouts {
+		if t, err := time.Parse(l, s); err == nil {
+			return max(0, t.Unix())
+		}
+	}
+	return 0
+}
