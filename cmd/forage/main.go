@@ -103,6 +103,7 @@ func rootCmd() *cobra.Command {
 		retainCmd(),
 		seedCmd(),
 		checkCmd(),
+		explainCmd(),
 		exportCmd(),
 		labCmd(),
 		pagesCmd(),

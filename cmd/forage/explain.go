@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/fetch/link"
+	"forage/graph"
+	"forage/store"
+)
+
+func explainCmd() *cobra.Command {
+	var (
+		dir    string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "explain URL",
+		Short: "Tell why a URL was fetched or not, which page led there, when it is due",
+		Long: `Explain tells what the store knows of one URL: whether it has been fetched, is queued, was
+left out and by which rule, or failed and why; the chain of pages that led to it; and when
+it may be fetched next. It works beside a running crawl.`,
+		Example: "  forage explain https://example.org/about",
+		Args:    arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onStore(cmd, dir, func(v *store.View) error {
+				e, err := explain(v, args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), e)
+				}
+				return e.print(cmd.OutOrStdout())
+			})
+		},
+	}
+	dirFlag(cmd, &dir)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+// explanation is what forage explain tells.
+type explanation struct {
+	URL     string   `json:"url"`
+	State   string   `json:"state"` // queued, fetched, skipped, failed, unknown
+	Reason  string   `json:"reason"`
+	FoundOn any      `json:"found_on"`
+	Next    any      `json:"next"` // when it may be fetched, null: not before the next revisit, or never
+	Path    []string `json:"path"` // from a seed to it
+	Via     any      `json:"via"`  // what kind of link led to it
+	Kind    any      `json:"kind"` // page, feed, sitemap, …
+	New     any      `json:"new"`  // yes, no, unknown
+	Visits  []visit  `json:"visits"`
+	Depth   any      `json:"depth"`
+}
+
+type visit struct {
+	Cycle  store.Cycle `json:"cycle"`
+	At     any         `json:"at"`
+	Status int         `json:"status"`
+	Bytes  int64       `json:"bytes"`
+}
+
+// longestPath bounds the chain of pages shown.
+const longestPath = 100
+
+func explain(v *store.View, raw string) (*explanation, error) {
+	norm, err := link.Parse(raw)
+	if err != nil {
+		return nil, usagef("%q is no URL that can be fetched: %w", raw, err)
+	}
+	e := &explanation{URL: norm, State: "unknown", Reason: "no page, feed or sitemap fetched so far leads to it", Path: []string{}, Visits: []visit{}}
+	id, err := v.Find(norm)
+	if errors.Is(err, store.ErrNotFound) {
+		return e, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := v.Doc(id)
+	if err != nil {
+		return nil, err
+	}
+	site, err := v.Site(d.Site)
+	if err != nil {
+		return nil, err
+	}
+	e.State, e.Depth = d.State.String(), d.Depth
+	if d.Kind != store.Unseen {
+		e.Kind = d.Kind.String()
+	}
+	if d.IsPage() {
+		e.New = d.New.String()
+	}
+	if e.FoundOn, err = urlOf(v, d.FoundOn); err != nil {
+		return nil, err
+	}
+	e.Via = d.Via.String()
+	for at := d; at.FoundOn != graph.None && len(e.Path) < longestPath; {
+		if at, err = v.Doc(at.FoundOn); err != nil {
+			return nil, err
+		}
+		e.Path = append([]string{at.URL}, e.Path...)
+	}
+	if err := v.Visits(id, func(x store.Visit) bool {
+		e.Visits = append(e.Visits, visit{x.Cycle, stamp(x.At), x.Status, x.Bytes})
+		return true
+	}); err != nil {
+		return nil, err
+	}
+	e.Reason = reason(d, site)
+	if d.State == store.Queued {
+		u, err := url.Parse(norm)
+		if err != nil {
+			return nil, err
+		}
+		h, err := v.Host(u.Scheme + "://" + u.Host)
+		if err != nil {
+			return nil, err
+		}
+		at := max(h.NotBefore, h.LastRequest+site.Rules.DelayMillis)
+		if at == 0 {
+			e.Next = "now"
+		} else {
+			e.Next = time.UnixMilli(at).UTC().Format(time.RFC3339)
+		}
+	}
+	return e, nil
+}
+
+// reason says in a sentence why d is in its state.
+func reason(d *store.Doc, site *store.Site) string {
+	why := d.Reason
+	switch d.State {
+	case store.Queued:
+		switch {
+		case site.State == store.SitePaused:
+			return "waits: the site is paused: " + site.Reason
+		case why != "":
+			return "waits: " + why
+		case site.State == store.SiteDone:
+			return "waits for the next 'forage crawl' or 'forage revisit'"
+		}
+		return "waits for its turn"
+	case store.Skipped:
+		return "not fetched: " + why
+	case store.Failed:
+		return fmt.Sprintf("could not be fetched (%d tries): %s", d.Attempts, why)
+	}
+	s := fmt.Sprintf("fetched, the latest answer was %d", d.Status)
+	switch {
+	case d.Gone != 0:
+		s += ", it is gone"
+	case d.Kind == store.Soft404:
+		s += " with the body that the site gives for what is not there"
+	case d.Truncated:
+		s += ", cut at the size limit"
+	}
+	if d.Seed {
+		s += "; it was given by hand"
+	}
+	return s
+}
+
+func (e *explanation) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n  state     %s\n  why       %s\n", e.URL, e.State, e.Reason)
+	if e.Kind != nil {
+		fmt.Fprintf(w, "  kind      %v", e.Kind)
+		if e.New != nil {
+			fmt.Fprintf(w, ", new: %v", e.New)
+		}
+		fmt.Fprintln(w)
+	}
+	if e.State != "unknown" {
+		if e.FoundOn == nil {
+			fmt.Fprintln(w, "  found     given by hand, or named by robots.txt")
+		} else {
+			fmt.Fprintf(w, "  found on  %v (%v)\n", e.FoundOn, e.Via)
+		}
+	}
+	if len(e.Path) > 1 {
+		fmt.Fprintln(w, "  path")
+		for _, u := range e.Path {
+			fmt.Fprintf(w, "            %s\n", u)
+		}
+	}
+	if e.Next != nil {
+		fmt.Fprintf(w, "  next      %v\n", e.Next)
+	}
+	for _, x := range e.Visits[max(0, len(e.Visits)-10):] {
+		fmt.Fprintf(w, "  visit     cycle %d, %v: %d, %d bytes\n", x.Cycle, x.At, x.Status, x.Bytes)
+	}
+	return nil
+}
