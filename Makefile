@@ -1,4 +1,4 @@
-.PHONY: check test race fuzz bench bench-crawl web2m bv-java
+.PHONY: check test race fuzz bench bench-crawl web2m bv-java seed-goals
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -28,6 +28,9 @@ bench:
 
 web2m: ## the generator's large instance against its published checksum
 	FORAGE_LONG=1 go test -run Web2m -v ./graph/gen
+
+seed-goals: ## what layered, reach and greedy of the first hop reach on 10^6 nodes, and what they cost
+	FORAGE_LONG=1 go test ./seed -run Goals -bench Layered -v
 
 WEBGRAPH_JARS ?= /tmp/forage-webgraph
 bv-java: ## WebGraph's own programs read what graph/bv writes, and the other way round (needs java and mvn)

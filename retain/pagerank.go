@@ -11,7 +11,6 @@ import (
 type ranker struct {
 	local       []uint32     // by node: its place in nodes, while voteRank runs
 	nodes       []graph.Node // the buffer ascending, then the candidates in order of discovery
-	voted       bitset       // pages that the buffer links to
 	start       []uint32     // by place in the buffer: where its arcs begin; one more at the end
 	to          []uint32     // arcs, as places
 	rank, fresh []float64
@@ -25,9 +24,7 @@ func (d *Dynamics) voteRank() {
 	k := &d.rank
 	if k.local == nil {
 		k.local = make([]uint32, d.g.NumNodes())
-		k.voted = newBitset(d.g.NumNodes())
 	}
-	clear(k.voted)
 	k.nodes = d.in.appendTo(k.nodes[:0])
 	b := len(k.nodes)
 	for i, v := range k.nodes {
@@ -41,8 +38,8 @@ func (d *Dynamics) voteRank() {
 			if v == u && !d.c.SelfLoops || !all && !d.follows() {
 				continue
 			}
-			if !k.voted.has(v) {
-				k.voted.add(v)
+			if !d.voted.has(v) {
+				d.voted.add(v)
 				if !d.in.has(v) {
 					k.local[v] = uint32(len(k.nodes))
 					k.nodes = append(k.nodes, v)

@@ -85,6 +85,7 @@ type Config struct {
 	Ties      Ties    // zero: Random
 	Links     float64 // share of the links of each page that one step follows, drawn anew each step; 0 means all
 	SelfLoops bool    // a page's link to itself counts too
+	Lead      int     // links by which a page must lead one of the buffer to take its place; only for InDegree
 	Damping   float64 // of PageRank; 0 means 0.85
 	Tolerance float64 // PageRank stops when the scores change by less in sum; 0 means 1e-9
 }
@@ -102,6 +103,7 @@ type Dynamics struct {
 	in, next bitset   // the buffer, and the one after it
 	hash     uint64   // of the set in the buffer
 	known    []graph.Node
+	voted    bitset // rule PageRank and Lead: the buffer links to it
 	fetched  bitset // rule Everything: was ever in the buffer
 	zero     int    // pages of the buffer without a vote when it was stored
 	followed uint64 // links followed by the last step
@@ -122,6 +124,8 @@ func New(g *graph.CSR, c Config, start []graph.Node, r *rand.Rand) (*Dynamics, e
 		return nil, fmt.Errorf("retain: a buffer of %d pages; want at least 1", c.Buffer)
 	case !(c.Links >= 0 && c.Links <= 1):
 		return nil, fmt.Errorf("retain: %v of the links are followed; want a share in (0, 1]", c.Links)
+	case c.Lead < 0 || c.Lead > 1<<20 || c.Lead > 0 && c.Rule != InDegree:
+		return nil, fmt.Errorf("retain: a lead of %d links by the rule %v; want at least 0, and the rule indegree", c.Lead, c.Rule)
 	case c.Damping == 0:
 		c.Damping = 0.85
 	}
@@ -152,6 +156,7 @@ func New(g *graph.CSR, c Config, start []graph.Node, r *rand.Rand) (*Dynamics, e
 		d.in.add(v)
 		d.hash ^= mix(uint64(v))
 	}
+	d.voted = newBitset(n)
 	if c.Rule == Everything {
 		d.fetched = newBitset(n)
 	}
@@ -211,6 +216,7 @@ func (d *Dynamics) Deterministic() bool { return d.c.Links == 0 || d.c.Links == 
 // returns the pages that came or went, ascending, in a slice that the caller may keep.
 // Time O(links of the buffer + NumNodes/64) for InDegree.
 func (d *Dynamics) Step() (flipped []graph.Node) {
+	clear(d.voted)
 	switch d.c.Rule {
 	case Everything:
 		d.voteEver()
@@ -218,13 +224,16 @@ func (d *Dynamics) Step() (flipped []graph.Node) {
 		d.voteRank()
 	default:
 		d.vote()
+		if d.c.Lead > 0 {
+			d.favour()
+		}
 	}
 	clear(d.next)
 	d.store()
-	if d.c.Rule == PageRank {
+	if d.c.Rule == PageRank || d.c.Lead > 0 {
 		d.zero = 0
 		for w, x := range d.next {
-			d.zero += bits.OnesCount64(x &^ d.rank.voted[w])
+			d.zero += bits.OnesCount64(x &^ d.voted[w])
 		}
 	}
 	if d.c.Rule != Everything {
@@ -252,6 +261,32 @@ func (d *Dynamics) vote() {
 			d.voteOf(graph.Node(w*64 + bits.TrailingZeros64(x)))
 		}
 	}
+}
+
+// favour gives the pages of the buffer their lead: votes count two, a page of the buffer
+// has one less than twice the lead more, so that a lead of just Lead suffices.
+func (d *Dynamics) favour() {
+	for _, v := range d.known {
+		d.voted.add(v)
+		d.score[v] *= 2
+	}
+	for w, x := range d.in {
+		for ; x != 0; x &= x - 1 {
+			v := graph.Node(w*64 + bits.TrailingZeros64(x))
+			if d.score[v] == 0 {
+				d.known = append(d.known, v)
+			}
+			d.score[v] += uint32(2*d.c.Lead - 1)
+		}
+	}
+}
+
+// SetLead changes the lead; it panics where New would refuse it.
+func (d *Dynamics) SetLead(lead int) {
+	if lead < 0 || lead > 0 && d.c.Rule != InDegree {
+		panic(fmt.Sprintf("retain: a lead of %d by the rule %v", lead, d.c.Rule))
+	}
+	d.c.Lead = lead
 }
 
 // voteOf counts the links of u.

@@ -56,6 +56,8 @@ func Reach(g, rev *graph.CSR, t *Task, k int, c ReachConfig, r *rand.Rand) ([]gr
 		left: make([]float32, n), rank: make([]float32, n),
 		marks: make([]uint32, n), gain: make([]float64, n), seen: make([]uint32, n),
 		marked: newBitset(n), closed: newBitset(n),
+		// Room for all, so that growing leaves nothing behind; what is never used is never touched.
+		order: make([]graph.Node, 0, n), around: make([]graph.Node, 0, n), reached: make([]graph.Node, 0, n),
 	}
 	open := 0
 	for v := range graph.Node(n) {
@@ -159,7 +161,7 @@ func (s *reach) next() (graph.Node, bool) {
 // finish takes the rest of the seeds by their exact gains, once all nodes have marked. Gains
 // only fall: one that is still what it was when it was queued is the largest.
 func (s *reach) finish(k int) {
-	q := gainHeap{gain: make([]float64, len(s.gain))}
+	q := gainHeap{gain: make([]float64, len(s.gain)), nodes: make([]graph.Node, 0, len(s.gain))}
 	for v := range graph.Node(len(s.gain)) {
 		if s.marks[v] > 0 && !s.closed.has(v) {
 			q.nodes = append(q.nodes, v)
