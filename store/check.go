@@ -395,6 +395,15 @@ func (c *checker) history() error {
 	if err != nil {
 		return err
 	}
+	err = c.v.scan([]byte{tableRecord}, nil, func(k, _ []byte) error {
+		if n, err := numbers(k, 2); err != nil || c.sites[SiteID(n[0])] == nil {
+			c.problem(drop(k), "record of a cycle %x belongs to no site", k[1:])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return c.v.scan([]byte{tableHost}, nil, func(k, val []byte) error {
 		if _, err := decodeHost(string(k[1:]), val); err != nil {
 			c.problem(drop(k), "host %s: %v", k[1:], err)

@@ -97,7 +97,7 @@ func TestLinksKeepEverything(t *testing.T) {
 	for n := range 60 {
 		links := make([]Link, n)
 		for i := range links {
-			links[i] = Link{To: graph.Node(r.Uint32N(1<<32 - 1)), Kind: LinkKind(r.IntN(int(numLinkKinds))), NoFollow: r.IntN(2) == 0, Place: r.Uint32() >> (8 * r.IntN(5) % 32)}
+			links[i] = Link{To: graph.Node(r.Uint32N(1<<32 - 1)), Kind: LinkKind(r.IntN(int(numLinkKinds))), NoFollow: r.IntN(2) == 0, Off: r.IntN(2) == 0, Place: r.Uint32() >> (8 * r.IntN(5) % 32)}
 			if i > 0 && r.IntN(2) == 0 {
 				links[i].Place = links[i-1].Place
 			}

@@ -196,3 +196,9 @@ func decodeCycle(b []byte) (*CycleRecord, error) {
 	}
 	return c, nil
 }
+
+// Failed reports whether the fetch showed nothing: no answer, or one that says nothing of the
+// document.
+func (r *Refetch) Failed() bool {
+	return !r.NotModified && !r.Gone && (r.Status < 200 || r.Status >= 400)
+}

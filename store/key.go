@@ -24,6 +24,7 @@ const (
 	tableSiteCycle = 'y' // site, cycle → outcome of the cycle at the site
 	tableNew       = 'n' // site, cycle, id → kind: documents that answered first in a later cycle
 	tableRefetch   = 'o' // site, cycle, id → refetch of an old document
+	tableRecord    = 'w' // site, cycle → what revisit policies are told, in their own format
 	tableHost      = 'h' // origin → host
 	tableDigest    = 'b' // site, digest (8 bytes) → id of the first page with this body
 )

@@ -40,24 +40,28 @@ type Link struct {
 	To       graph.Node
 	Kind     LinkKind
 	NoFollow bool
+	Off      bool   // To lies outside the scope of the site
 	Place    uint32 // hash of the place in the page: links of one list share it; 0: no place
 }
 
 // appendLinks encodes links in their order: uvarint count; then for each the difference of
-// To to the link before as varint, uvarint(Kind<<2 | samePlace<<1 | NoFollow) and, unless the place
-// is that of the link before, its four bytes.
+// To to the link before as varint, uvarint(Kind<<3 | Off<<2 | samePlace<<1 | NoFollow) and, unless the
+// place is that of the link before, its four bytes.
 func appendLinks(b []byte, links []Link) []byte {
 	b = binary.AppendUvarint(b, uint64(len(links)))
 	last, place := int64(0), uint32(0)
 	for _, l := range links {
 		b = binary.AppendVarint(b, int64(l.To)-last)
 		last = int64(l.To)
-		head := uint64(l.Kind) << 2
+		head := uint64(l.Kind) << 3
 		if l.Place == place {
 			head |= 2
 		}
 		if l.NoFollow {
 			head |= 1
+		}
+		if l.Off {
+			head |= 4
 		}
 		b = binary.AppendUvarint(b, head)
 		if l.Place != place {
@@ -87,7 +91,7 @@ func decodeLinks(b []byte) ([]Link, error) {
 			return bad("target out of range")
 		}
 		head, j := binary.Uvarint(b[k:])
-		if j <= 0 || head>>2 >= uint64(numLinkKinds) {
+		if j <= 0 || head>>3 >= uint64(numLinkKinds) {
 			return bad("kind")
 		}
 		b = b[k+j:]
@@ -97,7 +101,7 @@ func decodeLinks(b []byte) ([]Link, error) {
 			}
 			place, b = binary.LittleEndian.Uint32(b), b[4:]
 		}
-		links[i] = Link{To: graph.Node(last), Kind: LinkKind(head >> 2), NoFollow: head&1 != 0, Place: place}
+		links[i] = Link{To: graph.Node(last), Kind: LinkKind(head >> 3), NoFollow: head&1 != 0, Off: head&4 != 0, Place: place}
 	}
 	if len(b) != 0 {
 		return bad("bytes left over")

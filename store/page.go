@@ -70,9 +70,10 @@ func (n New) String() string { return [...]string{"no", "yes", "unknown", "unkno
 // A Doc is what the store knows of one URL: a page, a feed, a sitemap, or a URL that has
 // not been fetched. The zero value of a field means not known.
 type Doc struct {
-	ID   graph.Node
-	URL  string // normalised
-	Site SiteID
+	ID    graph.Node
+	URL   string // normalised
+	Given string // as the link had it, where that differs: robots.txt must allow both
+	Site  SiteID
 
 	State    State
 	Kind     Kind
@@ -109,7 +110,7 @@ type Doc struct {
 	Visits, Changes int   // fetches that were answered, and how many of them showed a change
 	FetchedIn       Cycle // latest cycle that fetched it
 	LinksOf         Cycle // cycle of the latest version of its links; 0: none are stored
-	NumLinks        int   // documents that it links to now
+	NumLinks        int   // documents of the site that it links to now
 	Seed            bool  // given by hand: scope and limits do not hold for it
 	Main            bool  // feed or sitemap that the site itself points to
 
@@ -167,6 +168,7 @@ func (d *Doc) encode() []byte {
 	w.uint(35, uint64(d.NumLinks))
 	w.bool(36, d.Seed)
 	w.bool(37, d.Main)
+	w.string(38, d.Given)
 	return w.b
 }
 
@@ -248,6 +250,8 @@ func decodeDoc(id graph.Node, b []byte) (*Doc, error) {
 			d.Seed = f.v != 0
 		case 37:
 			d.Main = f.v != 0
+		case 38:
+			d.Given = string(f.bytes)
 		}
 		return nil
 	})

@@ -22,7 +22,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -176,7 +175,7 @@ func checkFolder(dir string, mustExist bool) error {
 		return nil
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "owner" && !strings.HasPrefix(name, "socket") {
+		if name := e.Name(); name != "owner" && name != "forage.sock" {
 			return fmt.Errorf("%w: it holds %s; --dir wants a new or empty folder, or one that forage made", ErrNotStore, name)
 		}
 	}

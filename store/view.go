@@ -274,6 +274,17 @@ func (v *View) Refetches(site SiteID, c Cycle, yield func(*Refetch) bool) error 
 	})
 }
 
+// Records calls yield for what PutRecord stored of a site, the first cycle first.
+func (v *View) Records(site SiteID, yield func(Cycle, []byte) bool) error {
+	return v.scan(key(tableRecord, uint32(site)), nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(Cycle(n[1]), append([]byte(nil), val...)))
+	})
+}
+
 // Queue calls yield for the queued documents of a site and host after the number `after`
 // (graph.None: from the first), by number.
 func (v *View) Queue(site SiteID, host string, after graph.Node, yield func(graph.Node) bool) error {

@@ -180,7 +180,12 @@ func (db *DB) PutLinks(d *Doc, c Cycle, links []Link) (changed bool, err error) 
 		}
 		d.LinksOf = c
 	}
-	d.NumLinks = len(links)
+	d.NumLinks = 0
+	for _, l := range links {
+		if !l.Off {
+			d.NumLinks++
+		}
+	}
 	return changed, db.put(d)
 }
 
@@ -240,6 +245,12 @@ func (db *DB) PutSiteCycle(s *SiteCycle) error {
 // PutRefetch writes a fetch of an old document.
 func (db *DB) PutRefetch(site SiteID, c Cycle, r *Refetch) error {
 	return db.set(key(tableRefetch, uint32(site), uint32(c), uint32(r.Page)), r.encode())
+}
+
+// PutRecord stores what a site's revisit policy was told in cycle c; cycle 0 stands for the
+// state that its first revisit started from. The bytes are those of package revisit.
+func (db *DB) PutRecord(site SiteID, c Cycle, record []byte) error {
+	return db.set(key(tableRecord, uint32(site), uint32(c)), record)
 }
 
 // PutNewcomer records that a document answered for the first time in cycle c.

@@ -102,6 +102,8 @@ func rootCmd() *cobra.Command {
 	root.AddCommand(
 		retainCmd(),
 		seedCmd(),
+		crawlCmd(),
+		revisitCmd(),
 		checkCmd(),
 		explainCmd(),
 		exportCmd(),

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/crawl"
+	"forage/fetch"
+)
+
+// fetchFlags are the flags of every command that fetches.
+type fetchFlags struct {
+	dir      string
+	parallel int
+	agent    string
+	contact  string
+	private  []string
+	timeout  time.Duration
+	maxBody  size
+	headers  []string
+	cookies  string
+	proxy    string
+	ignore   []string
+	limit    time.Duration
+	skipped  string
+	at       timeFlag
+}
+
+func (ff *fetchFlags) add(cmd *cobra.Command) {
+	dirFlag(cmd, &ff.dir)
+	ff.timeout, ff.maxBody = 60*time.Second, 15<<20
+	f := cmd.Flags()
+	f.IntVar(&ff.parallel, "parallel", 64, "requests at once, over all hosts")
+	f.StringVar(&ff.agent, "user-agent", "", "user agent (default forage/1.0 and the contact)")
+	f.StringVar(&ff.contact, "contact", "", "URL or mail address where the operator can be reached")
+	f.StringSliceVar(&ff.private, "allow-private", nil, "address ranges that may be fetched although they are not public, such as 127.0.0.0/8")
+	f.DurationVar(&ff.timeout, "timeout", ff.timeout, "of one request in all")
+	f.Var(&ff.maxBody, "max-body", "bytes kept of a body; the rest is cut")
+	f.StringArrayVar(&ff.headers, "header", nil, "'HOST Name: value': a header field for one host (repeatable)")
+	f.StringVar(&ff.cookies, "cookies", "", "file of cookies, as browsers export them; servers' own are never kept")
+	f.StringVar(&ff.proxy, "proxy", "", "http, https or socks5 URL; $NAME is taken from the environment")
+	f.StringSliceVar(&ff.ignore, "ignore-params", nil, "query parameters that do not tell pages apart, such as utm_*")
+	f.DurationVar(&ff.limit, "time-limit", 0, "end after this time with the state saved (0: no limit)")
+	f.StringVar(&ff.skipped, "report-skipped", "", "file for URLs that are not fetched: URL, reason, page with the link")
+	f.Var(&ff.at, "at", "the time to record instead of now, RFC 3339")
+}
+
+// config makes the configuration of a crawl. done closes what it opened.
+func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Config, done func(), err error) {
+	if ff.parallel < 1 {
+		return cfg, nil, usagef("--parallel wants at least 1")
+	}
+	fc := fetch.Config{UserAgent: ff.agent, Parallel: ff.parallel, Timeout: ff.timeout, MaxBody: int64(ff.maxBody)}
+	if fc.UserAgent == "" {
+		fc.UserAgent = fetch.Agent(ff.contact)
+	}
+	if ff.timeout <= 0 || ff.maxBody <= 0 || ff.limit < 0 {
+		return cfg, nil, usagef("--timeout and --max-body want more than 0, --time-limit 0 or more")
+	}
+	for _, p := range ff.private {
+		prefix, err := netip.ParsePrefix(p)
+		if err != nil {
+			a, e := netip.ParseAddr(p)
+			if e != nil {
+				return cfg, nil, usagef("--allow-private %q: want a range of addresses such as 10.0.0.0/8", p)
+			}
+			prefix = netip.PrefixFrom(a, a.BitLen())
+		}
+		fc.AllowPrivate = append(fc.AllowPrivate, prefix)
+	}
+	for _, h := range ff.headers {
+		field, err := siteField(h, hosts)
+		if err != nil {
+			return cfg, nil, badInput(err)
+		}
+		fc.Fields = append(fc.Fields, field)
+	}
+	if ff.proxy != "" {
+		text, err := expand(ff.proxy)
+		if err != nil {
+			return cfg, nil, usagef("--proxy: %w", err)
+		}
+		if fc.Proxy, err = url.Parse(text); err != nil {
+			return cfg, nil, usagef("--proxy: want http://, https:// or socks5:// and a host")
+		}
+	}
+	if ff.cookies != "" {
+		f, err := os.Open(ff.cookies)
+		if err != nil {
+			return cfg, nil, badInput(fmt.Errorf("--cookies: %w", err))
+		}
+		fc.Cookies, err = fetch.ReadCookies(f, time.Now())
+		f.Close()
+		if err != nil {
+			return cfg, nil, usagef("--cookies %s: %w", ff.cookies, err)
+		}
+	}
+	if _, err := fetch.New(fc); err != nil {
+		return cfg, nil, badInput(err)
+	}
+	show, stopShowing := progress(cmd.ErrOrStderr())
+	cfg = crawl.Config{
+		Dir: ff.dir, Fetch: fc, Parallel: ff.parallel, MaxTime: ff.limit, At: ff.at.t, Progress: show,
+		Log: slog.New(plainLog{cmd.ErrOrStderr()}),
+	}
+	done = stopShowing
+	if ff.skipped != "" {
+		f, err := os.Create(ff.skipped)
+		if err != nil {
+			return cfg, nil, badInput(fmt.Errorf("--report-skipped: %w", err))
+		}
+		w := newFlusher(f)
+		cfg.Skipped = w
+		done = func() {
+			stopShowing()
+			if err := w.close(); err != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "forage: --report-skipped: %v\n", err)
+			}
+		}
+	}
+	return cfg, done, nil
+}
+
+// siteField reads 'HOST Name: value'. Without HOST the one host of the seeds is meant.
+func siteField(text string, hosts []string) (f fetch.SiteField, err error) {
+	first, rest, ok := strings.Cut(text, " ")
+	switch {
+	case ok && !strings.HasSuffix(first, ":"):
+		f.Host, text = strings.ToLower(first), rest
+	case len(hosts) == 1:
+		f.Host = hosts[0]
+	default:
+		return f, errors.New("--header: want 'HOST Name: value': which host is it for?")
+	}
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return f, errors.New("--header: want 'HOST Name: value'")
+	}
+	f.Name = strings.TrimSpace(name)
+	if f.Value, err = expand(strings.TrimSpace(value)); err != nil {
+		return f, fmt.Errorf("--header %s: %w", f.Name, err)
+	}
+	return f, nil
+}
+
+// expand replaces $NAME by the environment's value.
+func expand(text string) (string, error) {
+	var missing error
+	text = os.Expand(text, func(name string) string {
+		v, ok := os.LookupEnv(name)
+		if !ok {
+			missing = fmt.Errorf("$%s is not in the environment", name)
+		}
+		return v
+	})
+	return text, missing
+}
+
+// hostsOf returns the hosts of seeds, each once.
+func hostsOf(seeds []crawl.Seed) []string {
+	var hosts []string
+	for _, s := range seeds {
+		if u, err := url.Parse(s.URL); err == nil && !slices.Contains(hosts, u.Host) {
+			hosts = append(hosts, strings.ToLower(u.Host))
+		}
+	}
+	return hosts
+}
+
+// delayFlag is a duration that may be a plain 0.
+type delayFlag time.Duration
+
+func (d *delayFlag) Type() string   { return "duration" }
+func (d *delayFlag) String() string { return time.Duration(*d).String() }
+
+func (d *delayFlag) Set(text string) error {
+	if text == "0" {
+		*d = 0
+		return nil
+	}
+	v, err := time.ParseDuration(text)
+	if err != nil || v < 0 {
+		return fmt.Errorf("want a duration such as 1.5s or 0, got %q", text)
+	}
+	*d = delayFlag(v)
+	return nil
+}
+
+// timeFlag is a time.
+type timeFlag struct{ t time.Time }
+
+func (f *timeFlag) Type() string { return "time" }
+
+func (f *timeFlag) String() string {
+	if f.t.IsZero() {
+		return ""
+	}
+	return f.t.Format(time.RFC3339)
+}
+
+func (f *timeFlag) Set(text string) error {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			f.t = t
+			return nil
+		}
+	}
+	return fmt.Errorf("want a time such as 2026-01-31T12:00:00Z, got %q", text)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/crawl"
+	"forage/revisit"
+	"forage/store"
+)
+
+func revisitCmd() *cobra.Command {
+	var (
+		ff     fetchFlags
+		plan   crawl.Plan
+		budget amount
+		delay  time.Duration
+		strict bool
+		asJSON bool
+	)
+	budget.Set("10%")
+	cmd := &cobra.Command{
+		Use:   "revisit [SITE…]",
+		Short: "Come back to sites and find what is new",
+		Long: `Revisit is one cycle of discovery at the sites named, or at all sites of the store. At each
+it fetches at most --budget old documents (pages, feeds, sitemaps), chosen by --policy for
+the new pages that they are likely to lead to, and follows everything new to the end. With
+--full it fetches every known document, which tells the policy most.
+
+'forage pages --new-since CYCLE' lists what a cycle found.`,
+		Example: "  forage revisit --budget 10\n  forage revisit example.org --full",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := revisit.New(plan.Policy, plan.Config); err != nil {
+				return usagef("--policy: %w", err)
+			}
+			if plan.Total < 0 {
+				return usagef("--total-budget wants 0 or more")
+			}
+			plan.Sites = args
+			plan.Text = budget.String()
+			plan.Budget = budget.of
+			if plan.Full {
+				plan.Budget, plan.Text = nil, "all"
+			}
+			cfg, done, err := ff.config(cmd, nil)
+			if err != nil {
+				return err
+			}
+			defer done()
+			cfg.Delay = -1
+			if cmd.Flags().Changed("delay") {
+				cfg.Delay = delay
+			}
+			// Nothing is made where there is no store.
+			if probe, err := store.Open(ff.dir, store.Options{ReadOnly: true}); err == nil {
+				probe.Close()
+			} else if used := (*store.InUseError)(nil); !errors.As(err, &used) {
+				return storeError(ff.dir, err)
+			}
+			r, err := runCrawl(cmd, cfg, func(ctx context.Context, c *crawl.Crawl) (*crawl.Result, error) { return c.Revisit(ctx, plan) })
+			if err != nil {
+				return err
+			}
+			if err := printRevisit(cmd, r, asJSON); err != nil {
+				return err
+			}
+			switch {
+			case r.Interrupted:
+				return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
+			case len(r.Failed) > 0 && (strict || len(r.Failed) == r.Sites):
+				return &exitError{exitFailed, fmt.Errorf("%d of %d sites failed", len(r.Failed), r.Sites)}
+			}
+			return nil
+		},
+	}
+	ff.add(cmd)
+	f := cmd.Flags()
+	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known")
+	f.IntVar(&plan.Total, "total-budget", 0, "old documents to fetch over all sites (0: no limit)")
+	f.StringVar(&plan.Policy, "policy", revisit.Default, "who chooses them")
+	f.Float64Var(&plan.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
+	f.BoolVar(&plan.Full, "full", false, "full recrawl: fetch every known document")
+	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host (default: as the site was crawled)")
+	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
+	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
+	return cmd
+}
+
+// revisitJSON is the result of forage revisit.
+type revisitJSON struct {
+	Cycle       store.Cycle        `json:"cycle"`
+	Sites       int                `json:"sites"`
+	Refetched   int64              `json:"refetched"`
+	NewPages    int64              `json:"new_pages"`
+	Unknown     int64              `json:"unknown_pages"`
+	Overhead    any                `json:"overhead"`
+	Fetched     int64              `json:"fetched"`
+	Bytes       int64              `json:"bytes"`
+	Errors      int64              `json:"errors"`
+	Failed      []crawl.FailedSite `json:"failed_sites"`
+	Interrupted bool               `json:"interrupted"`
+	Cut         any                `json:"stopped_by"`
+	Seconds     float64            `json:"seconds"`
+}
+
+func printRevisit(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
+	out, note := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	for _, s := range r.Failed {
+		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
+	}
+	overhead, ok := r.Overhead()
+	if asJSON {
+		j := revisitJSON{r.Cycle, r.Sites, r.Refetched, r.NewPages, r.Unknown, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds}
+		if ok {
+			j.Overhead = overhead
+		}
+		return printJSON(out, j)
+	}
+	text := "no overhead to tell"
+	if ok {
+		text = fmt.Sprintf("overhead %.0f%%", 100*overhead)
+	}
+	_, err := fmt.Fprintf(out, "cycle %d: %d new pages by fetching %d old documents (%s); %d fetched, %s in %s\n", r.Cycle, r.NewPages, r.Refetched, text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
+	if err == nil && r.Unknown > 0 {
+		fmt.Fprintf(note, "forage: %d more pages may be new or old: 'forage pages --new-since %d --include-unknown'\n", r.Unknown, r.Cycle)
+	}
+	if err == nil && r.Cut != "" {
+		fmt.Fprintf(note, "forage: stopped by %s; the same command goes on where it was\n", r.Cut)
+	}
+	return err
+}

@@ -1,0 +1,526 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+
+	"forage/fetch"
+	"forage/frontier"
+	"forage/graph"
+	"forage/store"
+)
+
+// An engine is one run of the loop. All fields belong to the goroutine of loop.
+type engine struct {
+	c      *Crawl
+	cfg    *Config
+	db     *store.DB
+	client *fetch.Client
+	q      *frontier.Queue[item]
+	hosts  map[string]*host
+	byID   []*host // by frontier.Host
+	sites  map[store.SiteID]*site
+	inHost map[string][]*site // sites by the host or domain of their scope
+	cycle  *store.CycleRecord
+	opened bool // the cycle is in the store
+
+	jobs    chan *job
+	answers chan *job
+	out     int // jobs under way
+	woken   map[*host]bool
+	batch   []graph.Node
+	began   time.Time
+	shown   time.Time
+	next    time.Time // when the next host is due
+	res     *Result
+	paused  bool
+	// stopping: nothing more is handed out. err ends the loop.
+	stopping bool
+	err      error
+}
+
+// A site is a site of this run.
+type site struct {
+	*store.Site
+	scope    *scope
+	traps    *traps
+	first    store.Time // when its first visit began
+	cycle    *store.SiteCycle
+	inflight int  // requests for documents under way
+	open     int  // documents handed out or waiting in this run, not settled
+	pages    int  // known so far
+	full     bool // a limit is reached
+	ended    bool
+	limit    string // the limit that was reached, for people
+	waiting  []item // handed out while there was no room under a limit
+	trouble  string // the last reason why something of it could not be fetched
+	repeats  map[graph.Node]int
+	links    int // found in this run
+	scripted int // pages with scripts
+	rv       *rediscovery
+	order    *ordered // an explorer orders the first visit; nil: the order of discovery
+}
+
+// stopped reports whether nothing more of the site's queue may be handed out.
+func (s *site) stopped() bool { return s.full || s.ended || s.State == store.SitePaused }
+
+func (c *Crawl) newEngine(cycle *store.CycleRecord, opened bool) (*engine, error) {
+	client, err := fetch.New(c.cfg.Fetch)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{
+		c: c, cfg: &c.cfg, db: c.db, client: client, cycle: cycle, opened: opened,
+		hosts: map[string]*host{}, sites: map[store.SiteID]*site{}, inHost: map[string][]*site{}, woken: map[*host]bool{},
+		jobs: make(chan *job, c.cfg.Parallel), answers: make(chan *job, c.cfg.Parallel),
+		res: &Result{Cycle: cycle.Cycle}, began: time.Now(),
+	}
+	e.q = frontier.New[item](frontier.Config{Delay: c.cfg.Delay, Parallel: c.cfg.Parallel, Batch: 64, MaxHeld: 1 << 13}, e)
+	return e, nil
+}
+
+// addSite takes a site into the run.
+func (e *engine) addSite(rec *store.Site) (*site, error) {
+	sc, err := newScope(&rec.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("site %s: %w", rec.Name, err)
+	}
+	s := &site{Site: rec, scope: sc, traps: newTraps(), repeats: map[graph.Node]int{}}
+	cycles, err := e.db.Cycles()
+	if err != nil {
+		return nil, err
+	}
+	s.first = e.cycle.At
+	for _, c := range cycles {
+		if c.Cycle == rec.FirstCycle {
+			s.first = c.At
+		}
+	}
+	counts, err := e.db.Counters(rec.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.pages = int(counts.Pages())
+	s.cycle, err = e.db.SiteCycle(rec.ID, e.cycle.Cycle)
+	if errors.Is(err, store.ErrNotFound) {
+		s.cycle, err = &store.SiteCycle{Site: rec.ID, Cycle: e.cycle.Cycle, Kind: e.cycle.Kind, At: e.c.now()}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.sites[rec.ID] = s
+	key := rec.Rules.Within
+	if rec.Rules.Scope == "prefix" {
+		key = hostOf(key)
+	}
+	e.inHost[key] = append(e.inHost[key], s)
+	rec.LastCycle = e.cycle.Cycle
+	if rec.State != store.SitePaused {
+		rec.State, rec.Reason = store.SiteCrawling, ""
+	}
+	e.res.Sites++
+	return s, e.db.PutSite(rec)
+}
+
+// siteOf returns the site of this run that url belongs to, nil if there is none.
+func (e *engine) siteOf(url string) *site {
+	host := hostOf(url)
+	for name := host; ; {
+		for _, s := range e.inHost[name] {
+			if s.scope.contains(url) {
+				return s
+			}
+		}
+		i := 0
+		for i < len(name) && name[i] != '.' {
+			i++
+		}
+		if i == len(name) {
+			return nil
+		}
+		name = name[i+1:]
+	}
+}
+
+// fail ends the run because the store or the program is broken.
+func (e *engine) fail(err error) {
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+}
+
+// run starts the pool, works until nothing is left, and saves.
+func (e *engine) run(ctx context.Context) (*Result, error) {
+	fctx, cancel := context.WithCancel(ctx)
+	var pool sync.WaitGroup
+	for range e.cfg.Parallel {
+		pool.Go(func() {
+			r := reader{client: e.client}
+			for j := range e.jobs {
+				r.do(fctx, j)
+				e.answers <- j
+			}
+		})
+	}
+	e.loop(ctx)
+	cancel()
+	close(e.jobs)
+	for e.out > 0 { // what was under way is cut off and waits in the queue
+		<-e.answers
+		e.out--
+	}
+	pool.Wait()
+	e.client.Close()
+	err := e.finish()
+	e.res.Seconds = time.Since(e.began).Seconds()
+	return e.res, errors.Join(e.err, err)
+}
+
+func (e *engine) loop(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var limit <-chan time.Time
+	if e.cfg.MaxTime > 0 {
+		t := time.NewTimer(e.cfg.MaxTime)
+		defer t.Stop()
+		limit = t.C
+	}
+	for e.err == nil {
+		e.commit()
+		e.handOut(time.Now())
+		e.progress(time.Now())
+		if e.out == 0 {
+			// What was settled without a request may let something else begin.
+			if woken := e.commit(); woken && !e.stopping {
+				continue
+			}
+			if e.err != nil || e.stopping || e.idle() {
+				return
+			}
+		}
+		wait := 200 * time.Millisecond // for progress
+		if !e.next.IsZero() {
+			wait = min(wait, max(0, time.Until(e.next)))
+		}
+		timer.Reset(wait)
+		select {
+		case j := <-e.answers:
+			e.take(j)
+			for n := 1; n < 64; n++ {
+				select {
+				case j := <-e.answers:
+					e.take(j)
+					continue
+				default:
+				}
+				break
+			}
+		case <-timer.C:
+		case <-ctx.Done():
+			e.res.Interrupted = true
+			return
+		case <-limit:
+			e.stop("--time-limit")
+		case c := <-e.c.commands:
+			c.done <- e.command(c)
+		}
+	}
+}
+
+// patience is how long a run waits with nothing to do for a host that asked to be left alone.
+const patience = 10 * time.Minute
+
+// idle reports whether nothing is left that could be fetched soon.
+func (e *engine) idle() bool {
+	if e.paused {
+		return false
+	}
+	if e.next.IsZero() {
+		return true
+	}
+	if time.Until(e.next) > patience {
+		e.res.Cut = "a host that asks to be left alone until " + e.next.Format(time.RFC3339)
+		e.cfg.Log.Warn("a host asks to be left alone for longer than a run waits; the same command goes on later", "until", e.next.Format(time.RFC3339))
+		return true
+	}
+	return false
+}
+
+// stop lets requests under way end and hands nothing more out.
+func (e *engine) stop(why string) {
+	if !e.stopping {
+		e.stopping, e.res.Cut = true, why
+		for _, s := range e.sites {
+			if s.limit == "" && !s.ended {
+				s.limit = why
+			}
+		}
+	}
+}
+
+// handOut gives the pool everything whose turn it is.
+func (e *engine) handOut(now time.Time) {
+	e.next = time.Time{}
+	for !e.stopping && !e.paused && e.err == nil {
+		id, it, next, ok := e.q.Acquire(now)
+		if !ok {
+			e.next = next
+			return
+		}
+		h, s := e.byID[id], e.sites[it.site]
+		if it.work == fetchNew || it.work == fetchOld {
+			if it.work == fetchNew && !s.room() {
+				e.q.Release(id, now, frontier.Answer{})
+				s.waiting = append(s.waiting, it)
+				continue
+			}
+			s.inflight++
+		}
+		j := &job{host: h, item: it, site: s}
+		if it.work == fetchNew || it.work == fetchOld {
+			d, err := e.db.Doc(it.id)
+			if err != nil {
+				e.fail(err)
+				return
+			}
+			j.url, j.etag, j.lastModified, j.digest = d.URL, d.ETag, d.LastModified, d.Digest
+			j.list = d.IsList() || d.Via == store.ViaNone && d.Main || d.Via == store.ViaFeedLink
+			j.soft = len(s.Soft404) > 0
+			j.params = s.Rules.IgnoreParams
+		} else {
+			j.url = it.url
+		}
+		e.out++
+		if e.cfg.MaxTotal > 0 && e.res.Fetched+int64(e.out) >= e.cfg.MaxTotal {
+			e.stop("--max-total")
+		}
+		h.lastOut = now
+		if a, err := netip.ParseAddr(name(h.name)); err == nil {
+			e.q.SetAddr(id, a)
+		}
+		e.jobs <- j
+	}
+}
+
+func name(host string) string {
+	n, _ := cutPort(host)
+	if len(n) > 1 && n[0] == '[' {
+		n = n[1 : len(n)-1]
+	}
+	return n
+}
+
+// room reports whether another document may be fetched under the limits of a first visit.
+func (s *site) room() bool {
+	if s.rv != nil {
+		return true
+	}
+	return (s.Rules.MaxPages == 0 || s.pages+s.inflight < s.Rules.MaxPages) &&
+		(s.Rules.Budget == 0 || s.cycle.Fetched+s.inflight < s.Rules.Budget)
+}
+
+// spent notes when a limit of a first visit is reached, and gives out what waited for room.
+func (e *engine) spent(s *site) {
+	if s.rv != nil {
+		return
+	}
+	switch {
+	case s.Rules.MaxPages > 0 && s.pages >= s.Rules.MaxPages:
+		s.full, s.limit = true, "--max-pages"
+	case s.Rules.Budget > 0 && s.cycle.Fetched >= s.Rules.Budget:
+		s.full, s.limit = true, "--budget"
+	case len(s.waiting) > 0 && s.room():
+		it := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		d, err := e.db.Doc(it.id)
+		if err != nil {
+			e.fail(err)
+			return
+		}
+		h := e.host(hostOf(d.URL))
+		h.front = append(h.front, it)
+		e.wake(h)
+	}
+}
+
+// commit ends the window and wakes the hosts that got something to fetch in it. It reports
+// whether there were any.
+func (e *engine) commit() (woken bool) {
+	if e.err != nil {
+		return false
+	}
+	for _, s := range e.sites {
+		if s.rv != nil && s.inflight == 0 && s.open == 0 && !s.ended && !e.stopping {
+			e.advance(s)
+		}
+	}
+	if err := e.db.Commit(); err != nil {
+		e.fail(err)
+		return false
+	}
+	for h := range e.woken {
+		e.q.Wake(h.id)
+		woken = true
+	}
+	clear(e.woken)
+	return woken
+}
+
+// take works off what a job came to.
+func (e *engine) take(j *job) {
+	e.out--
+	h, now := j.host, time.Now()
+	if j.err != nil { // the run is being interrupted: the document goes on waiting
+		e.q.Undo(h.id, j.item)
+		if j.work == fetchNew || j.work == fetchOld {
+			j.site.inflight--
+		}
+		return
+	}
+	e.openCycle()
+	switch j.work {
+	case fetchRobots:
+		e.robots(j, now)
+	case fetchProbe:
+		e.probed(j)
+		e.release(j, now)
+	default:
+		j.site.inflight--
+		e.answered(j)
+		e.release(j, now)
+		e.spent(j.site)
+	}
+}
+
+// openCycle writes the cycle when the first answer of it is in.
+func (e *engine) openCycle() {
+	if !e.opened {
+		e.opened = true
+		e.fail(e.db.PutCycle(e.cycle))
+	}
+}
+
+// release tells the frontier how a request ended.
+func (e *engine) release(j *job, now time.Time) {
+	o := j.out
+	a := frontier.Answer{Took: o.Took, RetryAfter: o.RetryAfter}
+	switch {
+	case o.Class == fetch.Blocked:
+		a.Kind = frontier.Blocked
+	case o.Overloaded():
+		a.Kind = frontier.Overloaded
+	case !o.Class.Answered() && o.Transient():
+		a.Kind = frontier.Failed
+	}
+	h := j.host
+	if o.Addr.IsValid() {
+		e.q.SetAddr(h.id, o.Addr.Addr().Unmap())
+	}
+	e.q.Release(h.id, now, a)
+	if a.Kind == frontier.Failed {
+		if h.failed++; h.failed >= maxFailures {
+			e.giveUp(h, o.Class.String()+": "+o.Reason)
+		}
+	} else {
+		h.failed = 0
+	}
+	if st := e.q.State(h.id); st.Paused {
+		e.pauseHost(h, st.Reason)
+	} else if next := st.Next.UnixMilli(); e.cfg.Delay > 0 || st.CrawlDelay > 0 || st.Backoff > 0 {
+		// Politeness holds across a restart. With a short delay the time is not worth a write.
+		if next-h.kept >= 500 && next > now.UnixMilli()+100 {
+			h.kept = next
+			e.fail(e.db.PutHost(&store.Host{Origin: h.name, NotBefore: next, LastRequest: now.UnixMilli(), Failures: st.Backoff}))
+		}
+	}
+}
+
+// maxFailures is how many requests in a row may stay without an answer before a host is left
+// alone for the rest of the run.
+const maxFailures = 6
+
+// giveUp leaves a host alone for the rest of the run. What waits there goes on waiting.
+func (e *engine) giveUp(h *host, why string) {
+	if h.givenUp != "" {
+		return
+	}
+	h.givenUp = why
+	e.q.Spill(h.id)
+	e.cfg.Log.Warn("left alone for the rest of this run", "host", h.name, "reason", why)
+	e.dropHost(h, why)
+}
+
+// dropHost ends the sites that only wait for a host that will not be asked.
+func (e *engine) dropHost(h *host, why string) {
+	seen := map[store.SiteID]bool{}
+	for id := range h.cursors {
+		seen[id] = true
+	}
+	for _, it := range h.front {
+		seen[it.site] = true
+	}
+	for id := range seen {
+		s := e.sites[id]
+		if s == nil {
+			continue
+		}
+		s.trouble = why
+		if s.rv != nil {
+			s.ended = true
+		}
+	}
+}
+
+// pauseHost stops the sites of a host that blocks us.
+func (e *engine) pauseHost(h *host, why string) {
+	for id := range h.cursors {
+		if s := e.sites[id]; s != nil && s.State != store.SitePaused {
+			s.State, s.Reason = store.SitePaused, why
+			s.trouble = why
+			e.fail(e.db.PutSite(s.Site))
+			e.cfg.Log.Warn("paused", "site", s.Name, "reason", why)
+		}
+	}
+}
+
+// restoreHost brings the politeness of an earlier run back.
+func (e *engine) restoreHost(h *host) error {
+	rec, err := e.db.Host(h.name)
+	if err != nil || rec.NotBefore == 0 {
+		return err
+	}
+	h.kept = rec.NotBefore
+	if t := time.UnixMilli(rec.NotBefore); t.After(time.Now()) {
+		e.q.Restore(h.id, frontier.State{Next: t, Backoff: rec.Failures})
+	}
+	return nil
+}
+
+func (e *engine) progress(now time.Time) {
+	if e.cfg.Progress == nil || now.Sub(e.shown) < 100*time.Millisecond {
+		return
+	}
+	e.shown = now
+	st := e.q.Stats()
+	p := Progress{Elapsed: now.Sub(e.began), Fetched: e.res.Fetched, Pages: e.res.Pages, Hosts: st.Active, Out: e.out}
+	for id := range e.sites {
+		c, err := e.db.Counters(id)
+		if err != nil {
+			e.fail(err)
+			return
+		}
+		p.Queued += c.Queued()
+		if len(e.sites) > 1000 {
+			break // too many to count ten times a second
+		}
+	}
+	if !e.next.IsZero() {
+		p.Wait = time.Duration(math.Max(0, float64(e.next.Sub(now))))
+	}
+	e.cfg.Progress(p)
+}

@@ -1,0 +1,54 @@
+package crawl
+
+import "forage/store"
+
+// What "new" means. A page is new when it came to be after the site's first visit, and the
+// crawl says so only where it knows:
+//
+//   - no: the first visit found it, or found a link to it;
+//   - yes: an old page gained a link to it since its previous fetch, or a new page links to it;
+//   - unknown: the same, but the first visit was partial, so that the page may have been there
+//     all along; a date of its own then decides.
+
+// newness returns what is known of a document when a link to it is found in cycle c: by is
+// the document with the link, nil for robots.txt and for URLs given by hand.
+func newness(s *store.Site, c store.Cycle, by *store.Doc) store.New {
+	switch {
+	case c <= s.FirstCycle:
+		return store.NotNew
+	case s.Partial || by != nil && by.New == store.MaybeNew:
+		return store.MaybeNew
+	case by != nil && by.Cycle < c && by.LinksOf == 0 && by.New != store.IsNew:
+		return store.MaybeNew // its earlier fetches failed: nobody knows what it linked to then
+	}
+	return store.IsNew
+}
+
+// dated decides an unknown newness by the page's date of publication, or by a date of change
+// that lies before the first visit. firstVisit is when that began.
+func dated(n store.New, d *store.Doc, firstVisit store.Time) store.New {
+	switch {
+	case n != store.MaybeNew:
+	case d.Published != 0 && d.Published >= firstVisit:
+		return store.IsNew
+	case d.Published != 0, d.LastMod != 0 && d.LastMod < firstVisit:
+		return store.NotNew
+	}
+	return n
+}
+
+// gone notes an answer of 404 or 410 in cycle c. A document is gone at 410, or at 404 in two
+// cycles while the site's root answers; the root is not gone because of a 404 of its own. What
+// its links led to is not touched: that is fetched and judged by itself.
+func gone(d *store.Doc, status int, c store.Cycle, now store.Time, rootAnswers bool) {
+	if d.GoneIn != c {
+		d.GoneCycles++
+		d.GoneIn = c
+	}
+	if d.Gone == 0 && (status == 410 || d.GoneCycles >= 2 && rootAnswers) {
+		d.Gone = now
+	}
+}
+
+// back notes that d answers.
+func back(d *store.Doc) { d.Gone, d.GoneCycles, d.GoneIn = 0, 0, 0 }

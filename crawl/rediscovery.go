@@ -1,0 +1,581 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"forage/fetch"
+	"forage/graph"
+	"forage/revisit"
+	"forage/store"
+)
+
+// A Plan says how a cycle of discovery is to go.
+type Plan struct {
+	Sites  []string // names or URLs of sites; none: all
+	Policy string   // of package revisit; "": its Default
+	Config revisit.Config
+	Full   bool            // fetch every known document
+	Budget func(n int) int // old documents to fetch at a site that has n; nil: all that the policy names
+	Total  int             // old documents to fetch over all sites; 0: no limit
+	Text   string          // the budget as asked for, to recognise an interrupted cycle
+}
+
+// Revisit runs one cycle of discovery, or goes on with one of the same plan that was
+// interrupted. At each site the policy names an old document, it is fetched, everything new
+// that it leads to is followed to the end, and the policy hears of it before it names the
+// next; sites run side by side. A full recrawl fetches all known documents at once.
+func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
+	if p.Policy == "" {
+		p.Policy = revisit.Default
+	}
+	if _, err := revisit.New(p.Policy, p.Config); err != nil {
+		return nil, err
+	}
+	sites, err := c.sitesNamed(p.Sites)
+	if err != nil {
+		return nil, err
+	}
+	kind := store.Revisit
+	if p.Full {
+		kind = store.FullRecrawl
+	}
+	cycle, continued, err := c.openCycle(kind, p.Policy, p.Text, c.now())
+	if err != nil {
+		return nil, err
+	}
+	own := c.cfg.Delay < 0
+	if own {
+		c.cfg.Delay = shortest(sites)
+	}
+	e, err := c.newEngine(cycle, continued)
+	if err != nil {
+		return nil, err
+	}
+	total := &allowance{p.Total}
+	for _, rec := range sites {
+		if rec.State == store.SiteFailed || rec.FirstCycle == cycle.Cycle {
+			continue
+		}
+		if rec.State == store.SiteCrawling && rec.LastCycle == rec.FirstCycle {
+			rec.Partial, rec.PartialWhy = true, "its first visit was interrupted"
+		}
+		s, err := e.addSite(rec)
+		if err != nil {
+			return nil, err
+		}
+		if s.cycle.Done || s.State == store.SitePaused {
+			s.ended = true
+			s.rv = &rediscovery{done: s.cycle.Done}
+			continue
+		}
+		if err := e.rediscover(s, &p, total); err != nil {
+			return nil, fmt.Errorf("site %s: %w", rec.Name, err)
+		}
+	}
+	if len(e.sites) == 0 {
+		return nil, fmt.Errorf("%w: nothing has been crawled that could be visited again; 'forage crawl URL' does the first visit", ErrNoSite)
+	}
+	e.openCycle()
+	if own {
+		e.setDelays()
+	}
+	c.begin()
+	defer c.end()
+	return e.run(ctx)
+}
+
+// shortest is the shortest delay of the sites.
+func shortest(sites []*store.Site) time.Duration {
+	d := time.Duration(math.MaxInt64)
+	for _, s := range sites {
+		d = min(d, time.Duration(s.Rules.DelayMillis)*time.Millisecond)
+	}
+	return d
+}
+
+// sitesNamed returns the sites with these names, or that hold these URLs.
+func (c *Crawl) sitesNamed(names []string) ([]*store.Site, error) {
+	all, err := c.db.Sites()
+	if err != nil || len(names) == 0 {
+		return all, err
+	}
+	var out []*store.Site
+	for _, n := range names {
+		i := slices.IndexFunc(all, func(s *store.Site) bool { return s.Name == n })
+		if i < 0 {
+			if url, err := normalise(n, nil); err == nil {
+				i = slices.IndexFunc(all, func(s *store.Site) bool {
+					sc, err := newScope(&s.Rules)
+					return err == nil && sc.contains(url)
+				})
+			}
+		}
+		if i < 0 {
+			return nil, fmt.Errorf("%s: %w; 'forage status' lists them", n, ErrNoSite)
+		}
+		if !slices.Contains(out, all[i]) {
+			out = append(out, all[i])
+		}
+	}
+	return out, nil
+}
+
+// An allowance is what is left of a budget over all sites; nil: no limit.
+type allowance struct{ left int }
+
+// A rediscovery is one cycle at one site.
+type rediscovery struct {
+	policy *revisit.Site
+	full   bool
+	total  *allowance
+	fresh  []graph.Node // documents that answered for the first time since the last Observe
+	now    *store.Refetch
+	todo   []graph.Node // a full recrawl's documents
+	order  int          // refetches so far
+	budget int
+	misses int // old documents that could not be fetched
+	done   bool
+}
+
+// rediscover prepares a cycle at a site: the policy hears all that went before.
+func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
+	pol, err := revisit.New(p.Policy, p.Config)
+	if err != nil {
+		return err
+	}
+	rv := &rediscovery{policy: revisit.NewSite(pol), full: p.Full, budget: -1}
+	if p.Total > 0 {
+		rv.total = total
+	}
+	s.rv = rv
+	// What waits from a first visit goes on waiting in a budgeted cycle: it is old.
+	next, err := e.db.NumURLs()
+	if err != nil {
+		return err
+	}
+	if err := e.recall(s); err != nil {
+		return err
+	}
+	known := 0
+	var old []graph.Node
+	var failed error
+	err = e.db.SiteDocs(s.ID, func(d *store.Doc) bool {
+		h := func() *host {
+			h := e.host(hostOf(d.URL))
+			if h.cursors[s.ID] == nil {
+				h.cursors[s.ID] = &cursor{graph.Node(next - 1)}
+				if failed = e.restoreHost(h); failed != nil {
+					return h
+				}
+			}
+			return h
+		}
+		switch {
+		case d.State == store.Queued && (d.Cycle == e.cycle.Cycle || p.Full && (s.Rules.MaxPages == 0 || s.pages < s.Rules.MaxPages)):
+			h := h()
+			h.front = append(h.front, item{work: fetchNew, id: d.ID, site: s.ID})
+			s.open++
+			e.wake(h)
+		case isOld(d, e.cycle.Cycle):
+			h()
+			known++
+			if p.Full && d.FetchedIn != e.cycle.Cycle {
+				old = append(old, d.ID)
+			}
+		case d.State == store.Failed && p.Full && d.FetchedIn != e.cycle.Cycle:
+			h()
+			old = append(old, d.ID)
+		}
+		return failed == nil
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	if p.Budget != nil {
+		rv.budget = p.Budget(known)
+	}
+	if !p.Full {
+		// The next cycle of the policy: what an interrupted run of it fetched is told again.
+		limit := rv.budget
+		if limit < 0 {
+			limit = known
+		}
+		rv.policy.Begin(revisit.Time(s.cycle.At), limit)
+		return e.resume(s)
+	}
+	rv.todo = old
+	for _, id := range old {
+		d, err := e.db.Doc(id)
+		if err != nil {
+			return err
+		}
+		h := e.host(hostOf(d.URL))
+		h.front = append(h.front, item{work: fetchOld, id: id, site: s.ID})
+		s.open++
+		e.wake(h)
+	}
+	rows, err := e.refetches(s, s.cycle.Cycle)
+	rv.order = len(rows)
+	return err
+}
+
+// isOld reports whether d can be fetched again in cycle c: it answered in an earlier one.
+func isOld(d *store.Doc, c store.Cycle) bool {
+	return (d.Kind == store.Page || d.IsList()) && d.Cycle < c && d.FirstSeen != 0
+}
+
+// recall tells a site's policy everything that happened before this cycle.
+func (e *engine) recall(s *site) error {
+	rv := s.rv
+	started := false
+	err := e.db.Records(s.ID, func(c store.Cycle, b []byte) bool {
+		if err := rv.policy.Replay(b); err != nil {
+			e.fail(fmt.Errorf("cycle %d of site %s: %w", c, s.Name, err))
+		}
+		started = true
+		return e.err == nil
+	})
+	if err = errors.Join(err, e.err); err != nil {
+		return err
+	}
+	if !started {
+		var docs []revisit.Document
+		var failed error
+		err := e.db.SiteDocs(s.ID, func(d *store.Doc) bool {
+			if isOld(d, e.cycle.Cycle) {
+				var doc revisit.Document
+				if doc, failed = e.described(s, d, false); failed == nil {
+					docs = append(docs, doc)
+				}
+			}
+			return failed == nil
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return err
+		}
+		rv.policy.Start(docs)
+		if err := e.db.PutRecord(s.ID, 0, rv.policy.Record()); err != nil {
+			return err
+		}
+	}
+	// A cycle that was interrupted and never taken up again ends here.
+	var stale []*store.SiteCycle
+	if err := e.db.SiteCycles(s.ID, func(sc *store.SiteCycle) bool {
+		if !sc.Done && sc.Kind != store.FirstVisit && sc.Cycle < e.cycle.Cycle {
+			stale = append(stale, sc)
+		}
+		return true
+	}); err != nil {
+		return err
+	}
+	current := s.cycle
+	defer func() { s.cycle = current }()
+	for _, sc := range stale {
+		s.cycle = sc
+		if sc.Kind == store.FullRecrawl {
+			// Not every document was fetched: a policy must not take it for a full one.
+			sc.Kind = store.Revisit
+		}
+		rv.policy.Begin(revisit.Time(sc.At), sc.Old)
+		if err := e.resume(s); err != nil {
+			return err
+		}
+		if err := e.close(s); err != nil {
+			return err
+		}
+	}
+	rv.order = 0
+	return nil
+}
+
+// described is a document as policies see it.
+func (e *engine) described(s *site, d *store.Doc, links bool) (revisit.Document, error) {
+	doc := revisit.Document{Key: revisit.Key(d.ID), Path: pathOf(d.URL), NumLinks: d.NumLinks, WellKnown: d.Main && d.Via == store.ViaNone}
+	doc.Home = len(s.Seeds) > 0 && d.URL == s.Seeds[0]
+	switch d.Kind {
+	case store.Feed:
+		doc.Kind = revisit.Feed
+	case store.Sitemap:
+		doc.Kind = revisit.Sitemap
+	}
+	if links || doc.Home || d.Kind == store.Sitemap {
+		all, err := e.db.Links(d)
+		if err != nil {
+			return doc, err
+		}
+		for _, l := range all {
+			if !l.Off {
+				doc.Links = append(doc.Links, revisit.Key(l.To))
+			}
+		}
+	}
+	return doc, nil
+}
+
+// refetches returns the rows of a cycle at a site in their order.
+func (e *engine) refetches(s *site, c store.Cycle) ([]*store.Refetch, error) {
+	var rows []*store.Refetch
+	err := e.db.Refetches(s.ID, c, func(r *store.Refetch) bool {
+		rows = append(rows, r)
+		return true
+	})
+	slices.SortFunc(rows, func(a, b *store.Refetch) int { return a.Order - b.Order })
+	return rows, err
+}
+
+// resume tells the policy of the fetches that s.cycle made before it was interrupted.
+func (e *engine) resume(s *site) error {
+	rows, err := e.refetches(s, s.cycle.Cycle)
+	if err != nil {
+		return err
+	}
+	told := map[graph.Node]bool{}
+	for i, r := range rows {
+		if i == len(rows)-1 {
+			// What the last fetch led to may not all have been fetched, or not told.
+			if err := e.db.Newcomers(s.ID, s.cycle.Cycle, func(id graph.Node, _ store.Kind) bool {
+				if !told[id] && !slices.Contains(r.Found, id) {
+					r.Found = append(r.Found, id)
+				}
+				return true
+			}); err != nil {
+				return err
+			}
+		}
+		for _, id := range r.Found {
+			told[id] = true
+		}
+		if err := e.observe(s, r); err != nil {
+			return err
+		}
+		s.rv.order = r.Order + 1
+	}
+	return nil
+}
+
+// observe tells the policy of a fetch.
+func (e *engine) observe(s *site, r *store.Refetch) error {
+	v, ok := s.rv.policy.Node(revisit.Key(r.Page))
+	if !ok {
+		return nil // answered for the first time outside of a cycle of discovery
+	}
+	d, err := e.db.Doc(r.Page)
+	if err != nil {
+		return err
+	}
+	f := revisit.Fetch{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
+	for _, id := range r.Gained {
+		f.Gained = append(f.Gained, revisit.Key(id))
+	}
+	for _, id := range r.Found {
+		found, err := e.db.Doc(id)
+		if err != nil {
+			return err
+		}
+		doc, err := e.described(s, found, true)
+		if err != nil {
+			return err
+		}
+		f.Found = append(f.Found, doc)
+	}
+	s.rv.policy.Observe(v, f)
+	return nil
+}
+
+// advance is called when a site has nothing under way: what the last fetch led to has been
+// followed to the end. It tells the policy and puts its next document in line, or ends the
+// cycle.
+func (e *engine) advance(s *site) {
+	rv := s.rv
+	if rv.policy == nil {
+		return
+	}
+	if err := e.db.Commit(); err != nil { // so that links can be read
+		e.fail(err)
+		return
+	}
+	if rv.full {
+		rv.done, s.ended = true, true
+		e.fail(e.endFull(s))
+		return
+	}
+	if rv.now != nil {
+		found, err := e.breadthFirst(s, rv.now)
+		if err != nil {
+			e.fail(err)
+			return
+		}
+		rv.now.Found = found
+		e.fail(e.db.PutRefetch(s.ID, s.cycle.Cycle, rv.now))
+		e.fail(e.observe(s, rv.now))
+		rv.now, rv.fresh = nil, nil
+	}
+	for e.err == nil {
+		if rv.budget >= 0 && rv.order >= rv.budget || rv.total != nil && rv.total.left <= 0 {
+			break
+		}
+		v, ok := rv.policy.Next()
+		if !ok {
+			break
+		}
+		id := graph.Node(rv.policy.Key(v))
+		d, err := e.db.Doc(id)
+		if err != nil {
+			e.fail(err)
+			return
+		}
+		if !isOld(d, e.cycle.Cycle) || d.FetchedIn == e.cycle.Cycle {
+			continue // a duplicate answer of the policy after an interruption
+		}
+		if rv.total != nil {
+			rv.total.left--
+		}
+		h := e.host(hostOf(d.URL))
+		if h.cursors[s.ID] == nil {
+			h.cursors[s.ID] = &cursor{graph.None}
+		}
+		h.front = append(h.front, item{work: fetchOld, id: id, site: s.ID})
+		s.open++
+		e.wake(h)
+		return
+	}
+	if e.err == nil {
+		rv.done, s.ended = true, true
+		e.fail(e.close(s))
+	}
+}
+
+// endFull tells the policy of a full recrawl and ends the cycle.
+func (e *engine) endFull(s *site) error {
+	rows, err := e.refetches(s, s.cycle.Cycle)
+	if err != nil {
+		return err
+	}
+	s.rv.policy.BeginFull(revisit.Time(s.cycle.At))
+	for i, r := range rows {
+		if i == 0 {
+			r.Found = nil
+			if err := e.db.Newcomers(s.ID, s.cycle.Cycle, func(id graph.Node, _ store.Kind) bool {
+				r.Found = append(r.Found, id)
+				return true
+			}); err != nil {
+				return err
+			}
+		}
+		if err := e.observe(s, r); err != nil {
+			return err
+		}
+		if i == 0 {
+			r.Found = nil // who found what first has no meaning where all are fetched at once
+		}
+	}
+	return e.close(s)
+}
+
+// close ends the cycle at a site: N(page) is stored for every old page fetched, and what the
+// policy was told.
+func (e *engine) close(s *site) error {
+	rv := s.rv
+	c := rv.policy.End()
+	if c.H != nil {
+		pages := map[graph.Node][]graph.Node{}
+		var led []graph.Node
+		for g, group := range c.H.Old {
+			led = led[:0]
+			for _, y := range c.H.Covers(nil, g) {
+				led = append(led, graph.Node(rv.policy.Key(y)))
+			}
+			slices.Sort(led)
+			all := slices.Clone(led)
+			for _, v := range group {
+				pages[graph.Node(rv.policy.Key(v))] = all
+			}
+		}
+		rows, err := e.refetches(s, s.cycle.Cycle)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.Led = pages[r.Page]; len(r.Led) > 0 {
+				if err := e.db.PutRefetch(s.ID, s.cycle.Cycle, r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	s.cycle.Done = true
+	return errors.Join(e.db.PutSiteCycle(s.cycle), e.db.PutRecord(s.ID, s.cycle.Cycle, rv.policy.Record()), e.db.Commit())
+}
+
+// fetched notes the answer to a request of the cycle.
+func (rv *rediscovery) fetched(e *engine, s *site, j *job, d *store.Doc, found *outcome) {
+	if j.work == fetchNew {
+		if d.Cycle == e.cycle.Cycle && (d.Kind == store.Page || d.IsList()) && d.Visits == 1 {
+			rv.fresh = append(rv.fresh, d.ID)
+		}
+		return
+	}
+	r := &store.Refetch{Order: rv.order, Page: d.ID, At: e.c.now(), Status: j.out.Status, Bytes: j.out.Wire,
+		NotModified: j.out.Class == fetch.NotModified, Changed: found.changed,
+		Gone: j.out.Class == fetch.NotFound || j.out.Class == fetch.Gone, Gained: found.gained, Lost: found.lost}
+	if r.Failed() {
+		rv.misses++
+		r.Gained, r.Lost = nil, 0
+	}
+	rv.order++
+	e.fail(e.db.PutRefetch(s.ID, s.cycle.Cycle, r))
+	if !rv.full {
+		rv.now = r
+	}
+}
+
+// breadthFirst returns the documents that answered first since the last fetch of an old one,
+// in the order in which they are reached from it: by links, each page's in their order.
+// Those that it does not lead to come last.
+func (e *engine) breadthFirst(s *site, r *store.Refetch) ([]graph.Node, error) {
+	fresh := map[graph.Node]bool{}
+	for _, id := range s.rv.fresh {
+		fresh[id] = true
+	}
+	through := map[graph.Node]bool{r.Page: true}
+	queue := []graph.Node{r.Page}
+	var found []graph.Node
+	for len(queue) > 0 && len(found) < len(fresh) {
+		id := queue[0]
+		queue = queue[1:]
+		d, err := e.db.Doc(id)
+		if err != nil {
+			return nil, err
+		}
+		links, err := e.db.Links(d)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			if through[l.To] {
+				continue
+			}
+			through[l.To] = true
+			if fresh[l.To] {
+				found = append(found, l.To)
+				queue = append(queue, l.To)
+			} else if l.Kind == store.ViaRedirect {
+				queue = append(queue, l.To)
+			} else if to, err := e.db.Doc(l.To); err == nil && to.Kind == store.Redirect && to.Cycle == e.cycle.Cycle {
+				queue = append(queue, l.To)
+			}
+		}
+	}
+	slices.Sort(s.rv.fresh)
+	for _, id := range s.rv.fresh {
+		if !slices.Contains(found, id) {
+			found = append(found, id)
+		}
+	}
+	return found, nil
+}

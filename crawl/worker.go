@@ -1,0 +1,56 @@
+package crawl
+
+import (
+	"context"
+
+	"forage/fetch"
+)
+
+// A job is one request on its way through the pool, and what came of it.
+type job struct {
+	item
+	host *host
+	site *site
+
+	url                string
+	etag, lastModified string
+	digest             uint64   // of the body before
+	list               bool     // should be a feed or sitemap: read whatever its type
+	soft               bool     // the site has pages for what is not there: fingerprint the body
+	params             []string // query parameters that do not count
+
+	out     *fetch.Outcome
+	err     error // the run was cancelled
+	rules   *fetch.Robots
+	content *content
+}
+
+// A reader is one goroutine of the pool with its buffers.
+type reader struct {
+	client *fetch.Client
+	buf    []byte
+}
+
+// do makes the request of j and reads the answer.
+func (r *reader) do(ctx context.Context, j *job) {
+	if j.work == fetchRobots {
+		j.rules, j.out, j.err = r.client.Robots(ctx, j.url)
+		return
+	}
+	if cap(r.buf) > 1<<20 {
+		r.buf = nil // one large page must not hold memory for the rest of the run
+	}
+	req := &fetch.Request{URL: j.url, Any: j.list, Buffer: r.buf[:0]}
+	if j.work == fetchOld {
+		req.ETag, req.LastModified = j.etag, j.lastModified
+	}
+	j.out, j.err = r.client.Fetch(ctx, req)
+	if j.err != nil || j.out.Class != fetch.OK {
+		return
+	}
+	if cap(j.out.Body) > cap(r.buf) {
+		r.buf = j.out.Body[:0]
+	}
+	j.content = read(j)
+	j.out.Body, j.out.Header = nil, ""
+}
