@@ -43,7 +43,7 @@ type Config struct {
 
 // Names returns the names that New knows, in the order in which tables show them.
 func Names() []string {
-	return strings.Fields("bfs dfs random rw")
+	return strings.Fields("bfs dfs rw random snowball mod opic de med")
 }
 
 // New returns the policy of that name. It fails when there is none, or when the oracle is
@@ -61,6 +61,19 @@ func New(name string, c Config) (Policy, error) {
 		return &random{r: c.Rand}, nil
 	case "rw":
 		return newWalk(c), nil
+	case "snowball":
+		return &snowball{r: c.Rand}, nil
+	case "mod":
+		return &mod{r: c.Rand}, nil
+	case "opic":
+		return &opic{r: c.Rand}, nil
+	case "de":
+		return newDE(c), nil
+	case "med":
+		if c.Degree == nil {
+			return nil, fmt.Errorf("med is the oracle: it needs the true degrees, which only a graph that is known can tell")
+		}
+		return &med{r: c.Rand, directed: c.Directed, degree: c.Degree}, nil
 	}
 	return nil, fmt.Errorf("there is no explorer %q; known: %s", name, strings.Join(Names(), " "))
 }

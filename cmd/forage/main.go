@@ -107,6 +107,7 @@ func rootCmd() *cobra.Command {
 		checkCmd(),
 		explainCmd(),
 		exportCmd(),
+		exploreCmd(),
 		labCmd(),
 		pagesCmd(),
 		replayCmd(),

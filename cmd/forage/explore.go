@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/explore"
+	"forage/graph"
+)
+
+type exploreFlags struct {
+	in       graphInput
+	policy   string
+	budget   amount
+	runs     int
+	seed     uint64
+	start    string
+	directed bool
+	json     bool
+}
+
+// exploreRun is what one run shows.
+type exploreRun struct {
+	Policy   string   `json:"policy"`
+	Run      int      `json:"run"`
+	Start    any      `json:"start"` // node number, or the id at a live source
+	Budget   int      `json:"budget"`
+	Queries  int      `json:"queries"`
+	Observed int      `json:"observed"`
+	Nodes    *int     `json:"nodes"`  // null: not known
+	Oracle   *int     `json:"oracle"` // null: there is none
+	Regret   *float64 `json:"regret"` // null as oracle
+	Seconds  float64  `json:"seconds"`
+}
+
+func exploreCmd() *cobra.Command {
+	var f exploreFlags
+	cmd := &cobra.Command{
+		Use:   "explore GRAPH",
+		Short: "Find as many nodes as possible in a graph that only queries reveal",
+		Long: `Explore hides a graph and lets a policy crawl it: a query shows the neighbours of one node,
+and only nodes that an answer has shown can be queried. What counts is how many nodes are
+observed when the budget is spent. The oracle (med) knows the true degrees and takes the node
+with most neighbours not linked yet, with the same start and budget; regret is the share of
+its count that the policy misses. The oracle is greedy and no upper bound: regret may be
+negative.
+
+Policies: de is
+DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare with.`,
+		Example: "  forage explore network.tsv.gz --policy de --budget 10% --runs 5\n  forage explore web.arcs --directed --policy bfs --budget 500 --start 0 --json",
+		Args:    arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.hidden(cmd, args[0])
+		},
+	}
+	fs := cmd.Flags()
+	f.in.flags(fs)
+	f.budget.Set("10%")
+	fs.StringVar(&f.policy, "policy", "de", "which node next: "+strings.Join(explore.Names(), " "))
+	fs.Var(&f.budget, "budget", "queries, or a percentage of the nodes")
+	fs.IntVar(&f.runs, "runs", 1, "runs, each with its own start and chance")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
+	fs.StringVar(&f.start, "start", "", "start node (default: one at random for each run)")
+	fs.BoolVar(&f.directed, "directed", false, "answers list out-links only; otherwise links count both ways")
+	fs.BoolVar(&f.json, "json", false, "one JSON object a run")
+	return cmd
+}
+
+// hidden runs the policy on the graph at path.
+func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
+	if !slices.Contains(explore.Names(), f.policy) {
+		return usagef("--policy: there is no explorer %q; known: %s", f.policy, strings.Join(explore.Names(), " "))
+	}
+	if f.runs < 1 {
+		return usagef("--runs %d: want at least 1", f.runs)
+	}
+	g, err := f.in.load(path)
+	if err != nil {
+		return err
+	}
+	if !f.directed {
+		g = g.Undirected()
+	}
+	n := g.NumNodes()
+	if n == 0 {
+		return usagef("%s: the graph is empty: there is nothing to explore", path)
+	}
+	budget := f.budget.of(n)
+	if budget < 1 {
+		return usagef("--budget %s: no query out of %d nodes; want at least 1", f.budget.text, n)
+	}
+	if budget > n {
+		return usagef("--budget %s: the graph has %d nodes, and each is queried once at most", f.budget.text, n)
+	}
+	start := -1
+	if f.start != "" {
+		if start, err = strconv.Atoi(f.start); err != nil || start < 0 || start >= n {
+			return usagef("--start %s: want a node of the graph, 0 to %d", f.start, n-1)
+		}
+	}
+	var table *tabwriter.Writer
+	if !f.json {
+		fmt.Fprintf(cmd.OutOrStdout(), "%d nodes, a budget of %d queries, policy %s\n", n, budget, f.policy)
+		table = tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(table, "run\tstart\tqueries\tobserved\tof all\toracle\tregret\t")
+	}
+	for run := 1; run <= f.runs; run++ {
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		t := explore.Trial{Graph: g, Directed: f.directed, Seed: f.seed, Run: run, Budget: budget, Start: graph.Node(start)}
+		if start < 0 {
+			t.Start = explore.RandomStart(n, f.seed, run)
+		}
+		began := time.Now()
+		queries, observed, err := t.Explore(f.policy, nil)
+		if err != nil {
+			return err
+		}
+		seconds := time.Since(began).Seconds()
+		_, oracle, err := t.Explore("med", nil)
+		if err != nil {
+			return err
+		}
+		regret := explore.Regret(observed, oracle)
+		if queries < budget {
+			fmt.Fprintf(cmd.ErrOrStderr(), "forage: run %d: all %d nodes that can be reached from node %d are queried; %d queries of the budget are left\n", run, observed, t.Start, budget-queries)
+		}
+		if f.json {
+			err = printJSON(cmd.OutOrStdout(), exploreRun{Policy: f.policy, Run: run, Start: t.Start, Budget: budget, Queries: queries, Observed: observed, Nodes: &n, Oracle: &oracle, Regret: &regret, Seconds: seconds})
+		} else {
+			_, err = io.WriteString(table, fmt.Sprintf("%d\t%d\t%d\t%d\t%.1f%%\t%d\t%.3f\t\n", run, t.Start, queries, observed, 100*float64(observed)/float64(n), oracle, regret))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return nil
+	}
+	return table.Flush()
+}

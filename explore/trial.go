@@ -1,0 +1,51 @@
+package explore
+
+import (
+	"math/rand/v2"
+
+	"forage/graph"
+)
+
+// A Trial is one start node and one budget for several policies to be compared on: each sees
+// the same start, and chance of its own that depends on the seed, the run and nothing else.
+type Trial struct {
+	Graph    *graph.CSR // undirected graphs hold each edge in both directions
+	Directed bool
+	Seed     uint64
+	Run      int
+	Start    graph.Node // node of Graph
+	Budget   int        // queries
+}
+
+// RandomStart returns the start node of a run: uniform over n nodes, the same for equal seeds.
+func RandomStart(n int, seed uint64, run int) graph.Node {
+	return graph.Node(rand.New(rand.NewPCG(seed, uint64(run))).IntN(n))
+}
+
+// Explore runs the policy of that name and returns how many queries it made and how many nodes
+// it observed, the start among them. visit, if not nil, is told the count after each query.
+func (t *Trial) Explore(name string, visit func(queries, observed int)) (queries, observed int, err error) {
+	h := NewHidden(t.Graph, t.Seed^uint64(t.Run)<<32)
+	start, err := h.Start(t.Start)
+	if err != nil {
+		return 0, 0, err
+	}
+	c := Config{Rand: rand.New(rand.NewPCG(t.Seed, 1<<32+uint64(t.Run))), Budget: t.Budget, Directed: t.Directed}
+	if name == "med" {
+		c.Degree = h.Degree
+	}
+	p, err := New(name, c)
+	if err != nil {
+		return 0, 0, err
+	}
+	n := 0
+	queries, err = Run(p, h, start, t.Budget, func(graph.Node, []graph.Node) {
+		if n++; visit != nil {
+			visit(n, h.Observed())
+		}
+	})
+	return queries, h.Observed(), err
+}
+
+// Regret returns how far observed stays behind the oracle's count, as a share of it [DE, §5].
+func Regret(observed, oracle int) float64 { return float64(oracle-observed) / float64(oracle) }
