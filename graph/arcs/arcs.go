@@ -1,7 +1,7 @@
 // Package arcs reads and writes graphs as text.
 //
-// Load reads a graph into memory, Sort one that is larger than memory onto disk; Write writes.
-// Three formats:
+// Load reads a graph into memory, Sort one that is larger than memory onto disk, Read does what
+// memory allows; Guess tells beforehand how large it will be; Write writes. Three formats:
 //
 //	arc list       u v          a line an arc: two node numbers, blanks or tabs between
 //	adjacency      v1 v2 v3     line i, counted from 0, is the successors of node i; may be empty
@@ -13,7 +13,8 @@
 // sizes of MatrixMarket). Any file may be compressed with gzip or zstandard, which is seen from
 // its first bytes. A graph may lie in many files; Files says how they are named.
 //
-// Graphs here have at most graph.MaxNodes nodes. Relabel gives dense numbers to sparse ids.
+// Graphs here have at most graph.MaxNodes nodes. Relabel gives dense numbers to sparse ids and
+// other names; GraphML is for programs that draw.
 package arcs
 
 import (
@@ -48,12 +49,39 @@ func ParseFormat(name string) (Format, error) {
 	return 0, fmt.Errorf("there is no text format %q; known: %s", name, strings.Join(formats, " "))
 }
 
-// Options of reading. The zero value reads arc lists and MatrixMarket with all processors.
+// A Direction says how the arcs that are read enter the graph.
+type Direction int
+
+const (
+	AsWritten Direction = iota
+	Reversed            // every arc turned round
+	Both                // every arc in both directions, without self-loops
+)
+
+// turn brings arcs into the direction, perhaps in place.
+func (d Direction) turn(arcs []graph.Arc) []graph.Arc {
+	switch d {
+	case Reversed:
+		for i, a := range arcs {
+			arcs[i] = graph.Arc{From: a.To, To: a.From}
+		}
+	case Both:
+		arcs = slices.DeleteFunc(arcs, func(a graph.Arc) bool { return a.From == a.To })
+		for _, a := range arcs {
+			arcs = append(arcs, graph.Arc{From: a.To, To: a.From})
+		}
+	}
+	return arcs
+}
+
+// Options of reading. The zero value reads arc lists and MatrixMarket, directed as they are
+// written, with all processors.
 type Options struct {
-	Format  Format
-	Threads int    // 0: one a processor
-	Memory  int64  // bytes that reading and the result may take together; 0: no limit
-	Dir     string // for the sorted runs of graphs that exceed Memory; "": os.TempDir
+	Format    Format
+	Direction Direction
+	Threads   int    // 0: one a processor
+	Memory    int64  // bytes that reading and the result may take together; 0: no limit
+	Dir       string // for the sorted runs of graphs that exceed Memory; "": os.TempDir
 }
 
 // An Error tells where text is not what it should be.
@@ -75,17 +103,32 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: want %s, got %q", at, e.Want, e.Got)
 }
 
-// Load returns the graph at path as Files understands it: directed, as written. Options.Memory
-// bounds the whole: arcs that exceed it are read again and sorted on disk, and a result that
-// would exceed it is an error. Memory 8 bytes a node and 12 an arc, for the result alone 8 and
-// 4. Bad text is an *Error.
+// Load returns the graph at path as Files understands it. Options.Memory bounds the whole: arcs
+// that exceed it are read again and sorted on disk, and a result that would exceed it is an
+// error. Memory 8 bytes a node and 12 an arc, for the result alone 8 and 4. Bad text is an
+// *Error.
 func Load(path string, o Options) (*graph.CSR, error) { return LoadAll([]string{path}, o) }
 
 // LoadAll is Load for a graph that lies at several paths.
 func LoadAll(paths []string, o Options) (*graph.CSR, error) {
-	files, err := FilesAll(paths)
+	g, closeGraph, err := Read(paths, o)
 	if err != nil {
 		return nil, err
+	}
+	defer closeGraph()
+	if need := 8*(int64(g.NumNodes())+1) + 4*int64(g.NumArcs()); o.Memory > 0 && need > o.Memory {
+		return nil, fmt.Errorf("%s: the graph has %d nodes and %d arcs and takes %d MiB, memory is limited to %d MiB; "+
+			"'forage graph convert' to BV makes a graph that is read where it lies on disk", paths[0], g.NumNodes(), g.NumArcs(), need>>20+1, o.Memory>>20)
+	}
+	return graph.Load(g)
+}
+
+// Read returns the graph at the paths: in memory, as a *graph.CSR, or, where reading it there
+// would exceed o.Memory, sorted on disk, as *Runs. The caller must call closeGraph when done.
+func Read(paths []string, o Options) (g graph.Scanner, closeGraph func() error, err error) {
+	files, err := FilesAll(paths)
+	if err != nil {
+		return nil, nil, err
 	}
 	c := collector{blocks: map[int][]graph.Arc{}, most: 1 << 62}
 	if o.Memory > 0 {
@@ -94,15 +137,23 @@ func LoadAll(paths []string, o Options) (*graph.CSR, error) {
 	nodes, err := read(files, o, c.take)
 	if err == errMemory || err == nil && o.Memory > 0 && 8*(int64(nodes)+1)+12*int64(c.arcs) > o.Memory {
 		c.blocks = nil
-		return loadBounded(files, o)
+		r, err := sortFiles(files, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := checkDense(files, r.nodes, r.all.arcs); err != nil {
+			r.Close()
+			return nil, nil, err
+		}
+		return r, r.Close, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := checkDense(files, nodes, uint64(c.arcs)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return graph.FromBlocks(nodes, c.inOrder(), o.Threads), nil
+	return graph.FromBlocks(nodes, c.inOrder(), o.Threads), func() error { return nil }, nil
 }
 
 // checkDense refuses graphs whose node numbers are so sparse that the table of nodes would

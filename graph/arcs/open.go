@@ -30,7 +30,7 @@ func Open(path string) (io.ReadCloser, error) {
 		f.Close()
 		return nil, err
 	}
-	r := &reader{path: path, file: f, text: b}
+	r := &reader{path: path, file: f, ahead: b, text: b}
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
 		z, err := gzip.NewReader(b)
@@ -53,6 +53,7 @@ func Open(path string) (io.ReadCloser, error) {
 type reader struct {
 	path   string
 	file   *os.File
+	ahead  *bufio.Reader // of the file as it is
 	text   io.Reader
 	done   func()
 	packed string // how the file is compressed; "" if it is not

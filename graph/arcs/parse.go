@@ -194,9 +194,6 @@ func skipBlank(text []byte, i int) int {
 // wrong is the error of the line at index i of the text.
 func (b *block) wrong(i int, want string) error {
 	end := i + bytes.IndexByte(b.text[i:], '\n')
-	got := string(bytes.TrimSpace(b.text[i:end]))
-	if len(got) > 60 {
-		got = got[:60] + "…"
-	}
+	got := shortened(string(bytes.TrimSpace(b.text[i:end])))
 	return &Error{File: b.file, Line: b.line + bytes.Count(b.text[:i], []byte{'\n'}), Want: want, Got: got}
 }

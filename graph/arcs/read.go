@@ -90,9 +90,9 @@ func read(files []string, o Options, take func(worker, seq int, arcs []graph.Arc
 			for b := range blocks {
 				p, err := b.parse(buf[:0])
 				if err == nil {
-					buf = p.arcs
+					buf = o.Direction.turn(p.arcs)
 					most = max(most, p.nodes)
-					err = take(w, b.seq, p.arcs)
+					err = take(w, b.seq, buf)
 				}
 				if err != nil {
 					fail(b.seq, err)

@@ -56,7 +56,39 @@ func Sort(paths []string, o Options) (*Runs, error) {
 	return sortFiles(files, o)
 }
 
-func sortFiles(files []string, o Options) (_ *Runs, err error) {
+func sortFiles(files []string, o Options) (*Runs, error) {
+	return sortOnDisk(o, func(take func(arcs []graph.Arc) error) (int, error) {
+		return read(files, o, func(_, _ int, arcs []graph.Arc) error { return take(arcs) })
+	})
+}
+
+// SortGraph is Sort for the arcs of a graph, which is read once: it turns round, or makes
+// undirected, a compressed graph that does not fit into memory otherwise.
+func SortGraph(g graph.Scanner, o Options) (*Runs, error) {
+	return sortOnDisk(o, func(take func(arcs []graph.Arc) error) (int, error) {
+		var buf []graph.Arc
+		flush := func() error {
+			buf = o.Direction.turn(buf)
+			err := take(buf)
+			buf = buf[:0]
+			return err
+		}
+		err := g.Scan(0, graph.Node(g.NumNodes()), func(v graph.Node, succ []graph.Node) error {
+			for _, u := range succ {
+				buf = append(buf, graph.Arc{From: v, To: u})
+			}
+			if len(buf) >= 1<<14 {
+				return flush()
+			}
+			return nil
+		})
+		return g.NumNodes(), errors.Join(err, flush())
+	})
+}
+
+// sortOnDisk sorts the arcs that feed hands to its argument, from several goroutines perhaps;
+// feed returns the number of nodes.
+func sortOnDisk(o Options, feed func(take func(arcs []graph.Arc) error) (nodes int, err error)) (_ *Runs, err error) {
 	if o.Memory == 0 {
 		o.Memory = 1 << 30
 	}
@@ -89,7 +121,7 @@ func sortFiles(files []string, o Options) (_ *Runs, err error) {
 		}
 		return err
 	}
-	nodes, err := read(files, o, func(_, _ int, arcs []graph.Arc) error {
+	nodes, err := feed(func(arcs []graph.Arc) error {
 		mu.Lock()
 		defer mu.Unlock()
 		for len(arcs) > 0 {
@@ -133,23 +165,6 @@ func sortFiles(files []string, o Options) (_ *Runs, err error) {
 		runs = append(runs, r)
 	}
 	return &Runs{runs[0], nodes}, nil
-}
-
-// loadBounded is LoadAll within o.Memory.
-func loadBounded(files []string, o Options) (*graph.CSR, error) {
-	r, err := sortFiles(files, o)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	if err := checkDense(files, r.nodes, r.all.arcs); err != nil {
-		return nil, err
-	}
-	if need := 8*(uint64(r.nodes)+1) + 4*r.all.arcs; need > uint64(o.Memory) {
-		return nil, fmt.Errorf("%s: the graph has %d nodes and %d arcs and takes %d MiB, memory is limited to %d MiB; "+
-			"'forage graph convert' to BV makes a graph that is read where it lies on disk", files[0], r.nodes, r.all.arcs, need>>20+1, o.Memory>>20)
-	}
-	return graph.Load(r)
 }
 
 var _ graph.Scanner = (*Runs)(nil)
