@@ -30,6 +30,10 @@ type Env struct {
 	Seed     uint64    // of everything random
 	Runs     int       // repetitions; 0: the experiment's own
 	Progress io.Writer // a line now and then
+
+	// PaperFilter leaves out sites that [DGKOPT07, §3] would have: below 100 or above 200,000
+	// pages in any snapshot.
+	PaperFilter bool
 }
 
 // Files returns the files below Data whose names end in suffix, sorted by path.
@@ -81,9 +85,6 @@ func Experiments() []Experiment {
 
 // The experiments by paper; each list stands in the file that begins its paper.
 var (
-	discoverability = []Experiment{ // [DGKOPT07]
-		{"discoverability-beyond", "every revisit policy at every budget, told full recrawls or not", beyond},
-	}
 	explorers []Experiment // [DE]
 	setCover  []Experiment // [ST15]
 	stability []Experiment // [ABCHMT08]

@@ -75,7 +75,7 @@ type tuning struct {
 	pMap, pFeed, pHome, pList, p0, p1, p2, p3, pd1, pd2, pi0, pi1 float64
 }
 
-var bestTuning = tuning{fade: .95, memory: 60, grow: .8, most: 8, left: .3, handed: .2, size: .75, exposure: .1, trust: 0, audit: 20, roles: 4,
+var bestTuning = tuning{fade: .9, memory: 60, grow: .8, most: 8, left: .3, handed: .5, size: .75, exposure: .1, trust: 0, audit: 20, roles: 4,
 	pMap: .66, pFeed: .66, pHome: .56, pList: .001, p0: .001, p1: .002, p2: .006, p3: .03, pd1: .6, pd2: .3, pi0: .15, pi1: .05}
 
 type doc struct {
@@ -476,6 +476,9 @@ func (b *Best) End(c Cycle) {
 	}
 	if c.Full {
 		b.oldest = b.oldest[:0]
+		for i := range b.live { // nothing that they show is left to find
+			b.live[i].urgency = 0
+		}
 		for v := range b.docs {
 			d := &b.docs[v]
 			if d.last < 0 || d.misses > 1 {

@@ -32,6 +32,7 @@ type Index struct {
 	horizon  int32 // last bucket that was ever filled
 	next     int32 // buckets before are empty
 	heap     []scored
+	later    []graph.Node // pulled again in the cycle in which they were fetched
 	done     []bool
 	fetches  int
 	worth    float64 // of the cycle's last fetch that was no audit
@@ -151,6 +152,9 @@ func (p *Index) Next() (graph.Node, bool) {
 			top := p.heap[0]
 			if p.due[top.v] >= 0 || p.gone[top.v] || int(p.last[top.v]) == p.cycle {
 				p.heap = popped(p.heap)
+				if p.due[top.v] < 0 && !p.gone[top.v] {
+					p.later = append(p.later, top.v)
+				}
 				continue
 			}
 			p.worth = top.value
@@ -228,6 +232,12 @@ func (p *Index) End(c Cycle) {
 		}
 		p.heap = p.heap[:0]
 	}
+	for _, v := range p.later {
+		if p.due[v] < 0 {
+			p.schedule(v)
+		}
+	}
+	p.later = p.later[:0]
 	if p.worth >= 0 && p.spent >= p.budget {
 		p.lambda += (p.worth - p.lambda) / 4
 	}

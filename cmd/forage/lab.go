@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/lab"
+	"forage/snap"
 )
 
 func labCmd() *cobra.Command {
@@ -70,7 +71,7 @@ func labRunCmd() *cobra.Command {
 				env.Progress = cmd.ErrOrStderr()
 				start := time.Now()
 				r, err := e.Run(cmd.Context(), &env)
-				if errors.Is(err, fs.ErrNotExist) {
+				if syntax := (*snap.SyntaxError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &syntax) {
 					return badInput(err)
 				}
 				if err != nil {
@@ -92,6 +93,7 @@ func labRunCmd() *cobra.Command {
 	f.StringVarP(&env.Out, "output", "o", ".", "folder for the results")
 	f.Uint64Var(&env.Seed, "seed", 1, "seed of everything random")
 	f.IntVar(&env.Runs, "runs", 0, "repetitions (0: the experiment's own number)")
+	f.BoolVar(&env.PaperFilter, "paper-filter", false, "discoverability-data: only sites with 100 to 200,000 pages in every snapshot")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
 }
