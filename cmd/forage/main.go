@@ -103,6 +103,7 @@ func rootCmd() *cobra.Command {
 		retainCmd(),
 		seedCmd(),
 		crawlCmd(),
+		demoCmd(),
 		revisitCmd(),
 		checkCmd(),
 		explainCmd(),
