@@ -1,4 +1,4 @@
-.PHONY: check test race fuzz bench bench-crawl web2m bv-java seed-goals
+.PHONY: sites kill check test race fuzz bench bench-crawl web2m bv-java seed-goals
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -39,3 +39,9 @@ bv-java: ## WebGraph's own programs read what graph/bv writes, and the other way
 
 bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loopback
 	go run ./internal/crawlbench -pages 50000 -runs 3
+
+sites: ## every history of the data beside the project: first visits, recrawls, budgets
+	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl -run 'Recrawls|Budget|Partial' -timeout 60m
+
+kill: ## 100 times kill -9 at random moments
+	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m

@@ -1,0 +1,168 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"forage/graph"
+	"forage/replay"
+	"forage/snap"
+	"forage/store"
+)
+
+// The test's program is also the crawl that gets killed.
+func TestMain(m *testing.M) {
+	if url := os.Getenv("FORAGE_TEST_CRAWL"); url != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		cfg := loopback(os.Getenv("FORAGE_TEST_DIR"))
+		cfg.Delay = 2 * time.Millisecond
+		c, err := Open(cfg)
+		if err == nil {
+			_, err = c.Run(ctx, []Seed{{URL: url}})
+		}
+		if err == nil {
+			err = c.Close()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// contents is all of a store that does not depend on when and in which order things came.
+func contents(t *testing.T, v *store.View) string {
+	t.Helper()
+	urls := map[graph.Node]string{}
+	if err := v.Docs(func(d *store.Doc) bool { urls[d.ID] = d.URL; return true }); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	if err := v.Docs(func(d *store.Doc) bool {
+		links, err := v.Links(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var to []string
+		for _, l := range links {
+			to = append(to, fmt.Sprint(urls[l.To], l.Kind, l.NoFollow))
+		}
+		lines = append(lines, fmt.Sprint(d.URL, d.State, d.Kind, d.Status, d.Reason, d.Digest, d.Bytes, d.New, d.Cycle, d.Visits, d.DuplicateOf == graph.None, to))
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// TestKill kills a crawl with SIGKILL at random moments, again and again, until it gets to
+// its end. The store must then equal that of a crawl that nobody disturbed, and no finished
+// document may have been fetched again: only what was under way or not yet on its way to the
+// disk, some documents a kill, may be.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	kills := 20
+	if n, err := strconv.Atoi(os.Getenv("FORAGE_KILLS")); err == nil {
+		kills = n
+	}
+	h := snap.Blog(rand.New(rand.NewPCG(1, 2)), 60)
+	server, err := replay.New(h, len(h.Snapshots)-1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(dir string, wait time.Duration) (killed bool) {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), "FORAGE_TEST_CRAWL="+web.URL+"/", "FORAGE_TEST_DIR="+dir)
+		var msg bytes.Buffer
+		cmd.Stderr = &msg
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(wait, func() { cmd.Process.Signal(syscall.SIGKILL) })
+		err := cmd.Wait()
+		timer.Stop()
+		if err != nil && cmd.ProcessState.ExitCode() != -1 {
+			t.Fatalf("the crawl failed: %v %s", err, msg.Bytes())
+		}
+		return err != nil
+	}
+	root := t.TempDir()
+	calm := filepath.Join(root, "calm")
+	if run(calm, time.Hour) {
+		t.Fatal("the crawl nobody killed was killed")
+	}
+	once := server.Counts().Documents
+	want := view(t, calm)
+	r := rand.New(rand.NewPCG(uint64(kills), 7))
+	done := 0
+	for round := 0; done < kills; round++ {
+		dir := filepath.Join(root, fmt.Sprint(round))
+		before, here := server.Counts().Documents, 0
+		for run(dir, time.Duration(30+r.IntN(250))*time.Millisecond) {
+			done++
+			here++
+			if here%5 == 0 {
+				view(t, dir) // a store is good after every kill
+			}
+		}
+		if got := view(t, dir); got != want {
+			t.Fatalf("after %d kills the store differs from that of a calm crawl:\n%s", here, firstDifference(got, want))
+		}
+		if served := server.Counts().Documents - before; served > once+int64(16*here) {
+			t.Errorf("%d kills: %d documents served, %d in a calm crawl", here, served, once)
+		}
+		t.Logf("%d kills in this crawl, %d documents served, %d in a calm crawl", here, server.Counts().Documents-before, once)
+		if here == 0 && round > 20 {
+			t.Skip("this machine is too fast: crawls end before they can be killed")
+		}
+	}
+}
+
+// view opens, checks and reads the store of a crawl that does not run.
+func view(t *testing.T, dir string) string {
+	t.Helper()
+	db, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.View.Check(func(p store.Problem) { t.Error(p) }); err != nil {
+		t.Fatal(err)
+	}
+	return contents(t, &db.View)
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return "got  " + g[i] + "\nwant " + w[i]
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}

@@ -1,0 +1,200 @@
+package crawl
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http/httptest"
+	"testing"
+
+	"forage/graph"
+	"forage/replay"
+	"forage/snap"
+	"forage/store"
+)
+
+// TestBudget revisits histories with a budget: the server counts at most that many answers
+// for documents that were known, in every cycle, and the store tells the same numbers.
+func TestBudget(t *testing.T) {
+	for _, h := range histories(t) {
+		t.Run(h.Site, func(t *testing.T) {
+			t.Parallel()
+			server, err := replay.New(h, 0, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := httptest.NewServer(server)
+			defer web.Close()
+			c, err := Open(loopback(t.TempDir()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			ctx := context.Background()
+			if _, err := c.Run(ctx, []Seed{{URL: web.URL + "/"}}); err != nil {
+				t.Fatal(err)
+			}
+			for k := 1; k <= min(len(h.Snapshots)-1, 8); k++ {
+				if err := server.Switch(k); err != nil {
+					t.Fatal(err)
+				}
+				full := k%4 == 1 // od-win learns from full recrawls only
+				budget := 1 + k
+				before := server.Counts().Requests
+				plan := Plan{Policy: "od-win", Full: full, Budget: func(int) int { return budget }}
+				r, err := c.Revisit(ctx, plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				newcomers := 0
+				if err := c.View().Newcomers(1, r.Cycle, func(_ graph.Node, _ store.Kind) bool { newcomers++; return true }); err != nil {
+					t.Fatal(err)
+				}
+				// Beside documents there is robots.txt, if anything is fetched at all.
+				asked := max(0, int(server.Counts().Requests-before)-1)
+				if old := asked - newcomers; !full && old > budget {
+					t.Errorf("cycle %d: %d requests beside those for %d new documents, budget %d", r.Cycle, old, newcomers, budget)
+				}
+				if int(r.Fetched) != asked {
+					t.Errorf("cycle %d: %d fetched, the server was asked %d times", r.Cycle, r.Fetched, asked)
+				}
+				if int(r.Refetched) != asked-newcomers {
+					t.Errorf("cycle %d: %d refetched, want %d", r.Cycle, r.Refetched, asked-newcomers)
+				}
+				sc, err := c.View().SiteCycle(1, r.Cycle)
+				if err != nil || sc.Old != int(r.Refetched) || !sc.Done {
+					t.Errorf("cycle %d: the store has %+v, %v", r.Cycle, sc, err)
+				}
+			}
+		})
+	}
+}
+
+// TestCredit compares N(page) of the store with the naive reading of its definition: for each
+// old document fetched, everything new that can be reached from it through new documents.
+func TestCredit(t *testing.T) {
+	h := snap.Blog(rand.New(rand.NewPCG(3, 4)), 6)
+	server, err := replay.New(h, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	c, err := Open(loopback(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx := context.Background()
+	if _, err := c.Run(ctx, []Seed{{URL: web.URL + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	credited := 0
+	for k := 1; k < len(h.Snapshots); k++ {
+		if err := server.Switch(k); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Revisit(ctx, Plan{Full: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := c.View()
+		fresh := map[graph.Node]store.Kind{}
+		if err := v.Newcomers(1, r.Cycle, func(id graph.Node, kind store.Kind) bool { fresh[id] = kind; return true }); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Refetches(1, r.Cycle, func(f *store.Refetch) bool {
+			reached := map[graph.Node]bool{}
+			todo := []graph.Node{f.Page}
+			pages := 0
+			for len(todo) > 0 {
+				d, err := v.Doc(todo[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				todo = todo[1:]
+				links, err := v.Links(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range links {
+					if kind, ok := fresh[l.To]; ok && !reached[l.To] && f.Status == 200 {
+						reached[l.To] = true
+						todo = append(todo, l.To)
+						if kind == store.Page {
+							pages++
+						}
+					}
+				}
+			}
+			for _, id := range f.Led {
+				if !reached[id] || fresh[id] != store.Page {
+					t.Errorf("cycle %d: document %d is said to lead to %d", r.Cycle, f.Page, id)
+				}
+			}
+			if len(f.Led) != pages {
+				t.Errorf("cycle %d: document %d leads to %d new pages, want %d", r.Cycle, f.Page, len(f.Led), pages)
+			}
+			credited += len(f.Led)
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if credited == 0 {
+		t.Error("no page led to a new one in any cycle: the test tests nothing")
+	}
+}
+
+// TestPartialFirstVisit crawls a tenth of a site and comes back: no page that was there from
+// the start is called new.
+func TestPartialFirstVisit(t *testing.T) {
+	for _, h := range histories(t) {
+		t.Run(h.Site, func(t *testing.T) {
+			t.Parallel()
+			server, err := replay.New(h, 0, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := httptest.NewServer(server)
+			defer web.Close()
+			c, err := Open(loopback(t.TempDir()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			first := map[string]bool{}
+			pages := 0
+			for v, alive := range h.At(0).Alive {
+				if alive && v < h.NumPages() {
+					first[unescaped(t, h.URLs[v])] = true
+					pages++
+				}
+			}
+			limit := pages / 10
+			ctx := context.Background()
+			r, err := c.Run(ctx, []Seed{{URL: web.URL + "/", Rules: store.Rules{MaxPages: limit}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if int(r.Pages) != limit {
+				t.Errorf("%d pages with --max-pages %d", r.Pages, limit)
+			}
+			for k := 1; k <= min(3, len(h.Snapshots)-1); k++ {
+				if err := server.Switch(k); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Revisit(ctx, Plan{Full: true}); err != nil {
+					t.Fatal(err)
+				}
+				for p := range pagesOf(t, c.View(), func(d *store.Doc) bool { return d.New == store.IsNew }) {
+					if first[p] {
+						t.Errorf("snapshot %d: %s was there from the start and is called new", k, p)
+					}
+				}
+			}
+			if r, err = c.Run(ctx, []Seed{{URL: web.URL + "/", Rules: store.Rules{MaxPages: limit}}}); err != nil || r.Fetched != 0 || len(r.Finished) != 1 {
+				t.Errorf("the same crawl again fetched %d, finished %v, %v", r.Fetched, r.Finished, err)
+			}
+		})
+	}
+}
