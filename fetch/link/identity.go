@@ -3,10 +3,10 @@ package link
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/text/encoding"
 )
 
 // ErrScheme is wrapped by the error for a URL that is not of http or https.
@@ -15,13 +15,20 @@ var ErrScheme = errors.New("not an http or https URL")
 // ErrNoURL is wrapped by the error for what is no URL at all.
 var ErrNoURL = errors.New("not a URL")
 
+// MaxURL is the length in bytes beyond which a URL is refused.
+const MaxURL = 8192
+
 // Parse returns the identity of an absolute URL: two URLs are one where it is the same. It is
 // the URL as a browser would ask for it (WHATWG), without fragment, user and password, escapes
 // in upper case and those of unreserved characters decoded. Nothing else is merged, because a
 // server may tell it apart. Parse(Parse(u)) is Parse(u). Errors wrap ErrScheme or ErrNoURL.
 func Parse(raw string) (string, error) {
-	if s, ok := parseClean(raw); ok {
-		return s, nil
+	var room [256]byte
+	if out, ok := fast(room[:0], nil, raw); ok {
+		if string(out) == raw {
+			return raw, nil
+		}
+		return string(out), nil
 	}
 	u, err := parse(raw, nil)
 	if err != nil {
@@ -35,6 +42,9 @@ var parser = url.NewParser(url.WithAcceptInvalidCodepoints())
 // parse is WHATWG's parser; base may be nil. The library wants valid UTF-8, and there are
 // inputs that make it panic: to us they are no URLs.
 func parse(raw string, base *url.Url) (u *url.Url, err error) {
+	if len(raw) > MaxURL {
+		return nil, fmt.Errorf("%w: %q: longer than %d bytes", ErrNoURL, shorten(raw), MaxURL)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %q: %v", ErrNoURL, shorten(raw), p)
@@ -80,12 +90,12 @@ func unescape(s string) string {
 		switch {
 		case s[i] != '%':
 			b = append(b, s[i])
-		case i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]):
+		case i+2 >= len(s) || class[s[i+1]]&isHex == 0 || class[s[i+2]]&isHex == 0:
 			bare = len(b)
 			b = append(b, '%')
 		default:
 			c := unhex(s[i+1])<<4 | unhex(s[i+2])
-			if class[c]&unreserved != 0 && !(isHex(c) && bare >= len(b)-2) {
+			if class[c]&isUnreserved != 0 && !(class[c]&isHex != 0 && bare >= len(b)-2) {
 				b = append(b, c)
 			} else {
 				b = append(b, '%', upperHex[c>>4], upperHex[c&15])
@@ -96,195 +106,55 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// escapeStays reports whether an escape with these two characters is its own identity.
-func escapeStays(a, b byte) bool {
-	return isUpperHex(a) && isUpperHex(b) && class[unhex(a)<<4|unhex(b)]&unreserved == 0
-}
-
 const upperHex = "0123456789ABCDEF"
 
-func isUpperHex(c byte) bool { return '0' <= c && c <= '9' || 'A' <= c && c <= 'F' }
-func isHex(c byte) bool      { return isUpperHex(c) || 'a' <= c && c <= 'f' }
-
-func unhex(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c <= 'F':
-		return c - 'A' + 10
+// encodeQuery writes the characters of ref's query that are not ASCII in the document's own
+// encoding, percent-encoded, as links of old documents want it. What the encoding does not have
+// becomes a character reference.
+func encodeQuery(ref string, enc encoding.Encoding) string {
+	q := strings.IndexByte(ref, '?')
+	if q < 0 {
+		return ref
 	}
-	return c - 'a' + 10
-}
-
-// class tells of each byte what the fast path may do with it.
-var class [256]uint8
-
-const (
-	unreserved = 1 << iota // RFC 3986: stands for itself everywhere
-	pathByte               // WHATWG leaves it alone in a path
-	queryByte              // and in a query
-	hostByte               // of a host that is its own normal form
-)
-
-var _ = func() bool {
-	for c := range 128 {
-		b := byte(c)
-		switch {
-		case 'a' <= b && b <= 'z', '0' <= b && b <= '9':
-			class[c] = unreserved | pathByte | queryByte | hostByte
-		case 'A' <= b && b <= 'Z', b == '_', b == '~':
-			class[c] = unreserved | pathByte | queryByte
-		case b == '-', b == '.':
-			class[c] = unreserved | pathByte | queryByte | hostByte
-		case strings.IndexByte("/!$&()*+,;=:@", b) >= 0:
-			class[c] = pathByte | queryByte
-		case b == '?':
-			class[c] = queryByte
-		case b == '\'':
-			class[c] = pathByte
+	end := len(ref)
+	if h := strings.IndexByte(ref, '#'); h >= 0 {
+		if h < q {
+			return ref
 		}
+		end = h
 	}
-	return true
-}()
-
-// cleanTail reports whether s, a path with or without a query, is its own identity but for dot
-// segments: WHATWG parsing and unescape leave every byte of it alone. It tells whether there is
-// anything that looks like a dot segment.
-func cleanTail(s string) (ok, dots bool) {
-	want := uint8(pathByte)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if class[c]&want != 0 {
-			if c == '.' && want == pathByte && (i == 0 || s[i-1] == '/') {
-				dots = true
-			}
+	if ascii([]byte(ref[q:end])) {
+		return ref
+	}
+	out := []byte(ref[:q])
+	e := enc.NewEncoder()
+	for _, r := range ref[q:end] {
+		if r < 0x80 {
+			out = append(out, byte(r))
 			continue
 		}
-		switch {
-		case c == '?' && want == pathByte:
-			want = queryByte
-		case c == '%' && i+2 < len(s) && escapeStays(s[i+1], s[i+2]):
-			i += 2
-		default:
-			return false, false
-		}
-	}
-	return true, dots
-}
-
-// parseClean is Parse for URLs that are, but for a fragment, a default port, dot segments or
-// an empty path, their own identity; ok is false for all others.
-func parseClean(raw string) (_ string, ok bool) {
-	scheme := len("http://")
-	if !strings.HasPrefix(raw, "http://") {
-		if !strings.HasPrefix(raw, "https://") {
-			return "", false
-		}
-		scheme = len("https://")
-	}
-	if i := strings.IndexByte(raw, '#'); i >= 0 {
-		raw = raw[:i]
-	}
-	end := scheme
-	for end < len(raw) && class[raw[end]]&hostByte != 0 {
-		end++
-	}
-	if !cleanHost(raw[scheme:end]) {
-		return "", false
-	}
-	tail := end
-	if end < len(raw) && raw[end] == ':' {
-		tail++
-		for tail < len(raw) && '0' <= raw[tail] && raw[tail] <= '9' {
-			tail++
-		}
-		port := raw[end+1 : tail]
-		if len(port) == 0 || len(port) > 4 || port[0] == '0' {
-			if len(port) != 5 || port[0] == '0' || port > "65535" {
-				return "", false
-			}
-		}
-		if port == "80" && scheme == len("http://") || port == "443" && scheme == len("https://") {
-			return "", false
-		}
-	}
-	if tail == len(raw) {
-		return raw + "/", true
-	}
-	if raw[tail] != '/' {
-		return "", false
-	}
-	clean, dots := cleanTail(raw[tail:])
-	if !clean {
-		return "", false
-	}
-	if dots {
-		return raw[:tail] + removeDots(raw[tail:]), true
-	}
-	return raw, true
-}
-
-// cleanHost reports whether a host of hostBytes is its own normal form: a dotted quad, or
-// labels of which the last has a letter and none may need IDNA.
-func cleanHost(h string) bool {
-	if h == "" || h[0] == '.' || h[len(h)-1] == '.' || strings.Contains(h, "..") || strings.Contains(h, "--") {
-		return false
-	}
-	last := h[strings.LastIndexByte(h, '.')+1:]
-	if '0' <= last[0] && last[0] <= '9' {
-		a, err := netip.ParseAddr(h)
-		return err == nil && a.Is4()
-	}
-	for label := range strings.SplitSeq(h, ".") {
-		if label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-	}
-	return true
-}
-
-// removeDots resolves the segments "." and ".." of a path, which may be followed by a query.
-func removeDots(s string) string {
-	path, query := s, ""
-	if i := strings.IndexByte(s, '?'); i >= 0 {
-		path, query = s[:i], s[i:]
-	}
-	out := make([]byte, 0, len(s))
-	for path != "" {
-		// path starts with a slash.
-		end := strings.IndexByte(path[1:], '/') + 1
-		if end == 0 {
-			end = len(path)
-		}
-		segment, last := path[1:end], end == len(path)
-		path = path[end:]
-		switch segment {
-		case ".":
-		case "..":
-			for len(out) > 0 {
-				out = out[:len(out)-1]
-				if len(out) == 0 || out[len(out):cap(out)][0] == '/' {
-					break
-				}
-			}
-		default:
-			out = append(append(out, '/'), segment...)
+		e.Reset()
+		bytes, err := e.Bytes([]byte(string(r)))
+		if err != nil {
+			out = fmt.Appendf(out, "%%26%%23%d%%3B", r)
 			continue
 		}
-		if last {
-			out = append(out, '/')
+		for _, c := range bytes {
+			out = append(out, '%', upperHex[c>>4], upperHex[c&15])
 		}
 	}
-	return string(append(out, query...))
+	return string(append(out, ref[end:]...))
 }
 
 // A Base is what relative references are resolved against. It is safe for concurrent use.
 type Base struct {
 	url    string // identity
-	origin string // scheme://host:port
-	dir    string // path up to and with its last slash
-	path   string
-	clean  bool // resolving by concatenation is right
+	scheme string // http or https
+	origin int    // length of scheme, host and port in url
+	path   int    // length of url without the query
+	dir    int    // length of url up to the last slash of the path
+
+	enc encoding.Encoding // of the document's queries; nil is UTF-8
 }
 
 // NewBase returns a base for references in the document at rawURL. Errors are those of Parse.
@@ -293,26 +163,40 @@ func NewBase(rawURL string) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Base{url: u}
-	slash := strings.IndexByte(u[len("https://"):], '/') + len("https://")
-	b.origin, b.path = u[:slash], u[slash:]
-	if i := strings.IndexByte(b.path, '?'); i >= 0 {
-		b.path = b.path[:i]
-	}
-	b.dir = b.path[:strings.LastIndexByte(b.path, '/')+1]
-	b.clean, _ = cleanTail(b.path)
+	b := new(Base)
+	b.set(u)
 	return b, nil
+}
+
+// set makes u, an identity, the base.
+func (b *Base) set(u string) {
+	b.url, b.scheme = u, "http"
+	host := len("http://")
+	if u[4] == 's' {
+		b.scheme = "https"
+		host++
+	}
+	b.origin = host + strings.IndexByte(u[host:], '/')
+	b.path = len(u)
+	if q := strings.IndexByte(u, '?'); q >= 0 {
+		b.path = q
+	}
+	b.dir = strings.LastIndexByte(u[:b.path], '/') + 1
 }
 
 // URL returns the identity of the base.
 func (b *Base) URL() string { return b.url }
 
-// Resolve returns the identity of a reference that stands in a document in UTF-8. Errors wrap
-// ErrScheme or ErrNoURL.
+// Resolve returns the identity of a reference. Errors wrap ErrScheme or ErrNoURL.
 func (b *Base) Resolve(ref string) (string, error) {
-	if s, ok := b.resolveClean(ref); ok {
-		return s, nil
+	var room [256]byte
+	if out, ok := fast(room[:0], b, ref); ok {
+		return string(out), nil
 	}
+	return b.resolveSlow(ref)
+}
+
+func (b *Base) resolveSlow(ref string) (string, error) {
 	u, err := b.parse(ref)
 	if err != nil {
 		return "", err
@@ -338,60 +222,10 @@ func (b *Base) parse(ref string) (*url.Url, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.enc != nil {
+		ref = encodeQuery(ref, b.enc)
+	}
 	return parse(ref, base)
-}
-
-// resolveClean is Resolve for references whose bytes are their own identity.
-func (b *Base) resolveClean(ref string) (_ string, ok bool) {
-	if strings.HasPrefix(ref, "http") {
-		if s, ok := parseClean(ref); ok {
-			return s, true
-		}
-	}
-	if i := strings.IndexByte(ref, '#'); i >= 0 {
-		ref = ref[:i]
-	}
-	if ref == "" {
-		return b.url, true
-	}
-	if !b.clean {
-		return "", false
-	}
-	// A colon before any slash or query may end a scheme.
-	if i := strings.IndexAny(ref, ":/?"); i >= 0 && ref[i] == ':' {
-		return "", false
-	}
-	switch {
-	case strings.HasPrefix(ref, "//"):
-		scheme := b.origin[:strings.IndexByte(b.origin, ':')+1]
-		return parseClean(scheme + ref)
-	case ref[0] == '/':
-		clean, dots := cleanTail(ref)
-		if !clean {
-			return "", false
-		}
-		if dots {
-			ref = removeDots(ref)
-		}
-		return b.origin + ref, true
-	case ref[0] == '?':
-		for i := 1; i < len(ref); i++ {
-			if c := ref[i]; c == '%' && i+2 < len(ref) && escapeStays(ref[i+1], ref[i+2]) {
-				i += 2
-			} else if class[c]&queryByte == 0 {
-				return "", false
-			}
-		}
-		return b.origin + b.path + ref, true
-	}
-	clean, dots := cleanTail(ref)
-	if !clean {
-		return "", false
-	}
-	if dots {
-		return b.origin + removeDots(b.dir+ref), true
-	}
-	return b.origin + b.dir + ref, true
 }
 
 // DropParams returns a URL without the query parameters that match one of the patterns: names,

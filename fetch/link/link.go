@@ -1,5 +1,136 @@
-// Package link finds the links of a page and gives URLs their identity.
+// Package link knows URLs and the links between documents.
 //
-// Parse and Base.Resolve turn what stands in a page into the one form under which a URL is
-// known. The package fetches nothing and runs no script.
+// Parse gives a URL its identity, a Base resolves references. An Extractor reads a page
+// once, from left to right, without building a tree, and fills a Page: links with their place
+// and anchor text, what the page embeds, title, canonical URL, robots rules, dates, encoding.
+// One bad URL never loses a page, and nothing that stands in a page makes it fail.
+//
+// The package does as the standards of the WHATWG say (URL, HTML, Encoding), with scripts off.
+// Its tokenizer is held to that of golang.org/x/net/html, its quick way with URLs to
+// github.com/nlnwa/whatwg-url, both by fuzzing.
 package link
+
+import (
+	"html"
+	"strings"
+	"time"
+)
+
+// MaxLinks is how many links, and how many embeds, are taken from a page.
+const MaxLinks = 50_000
+
+// A Kind tells by what a document leads to another.
+type Kind uint8
+
+const (
+	Anchor    Kind = iota // a, area
+	Frame                 // frame, iframe
+	Rel                   // link rel=next, prev, first, last, start, up, index, contents
+	Canonical             // link rel=canonical
+	Alternate             // link rel=alternate to a page
+	Feed                  // link rel=alternate or feed to a feed
+	Sitemap               // link rel=sitemap
+	Refresh               // meta refresh
+)
+
+func (k Kind) String() string {
+	return [...]string{"anchor", "frame", "rel", "canonical", "alternate", "feed", "sitemap", "refresh"}[k]
+}
+
+// A Link is one reference of a page to a document over http or https.
+type Link struct {
+	URL      string // identity; shares memory with those of the other links: clone what is kept for long
+	Kind     Kind
+	NoFollow bool   // by rel, meta robots or X-Robots-Tag
+	Place    uint32 // hash of the DOM path with class and id names, digits apart; 0: from a header
+
+	node        int32 // in Page.nodes; -1: none
+	start, stop int   // of the anchor's content in Page.text
+}
+
+// Options tell what is known of a page before it is read.
+type Options struct {
+	URL          string   // absolute
+	ContentType  string   // as sent
+	Links        []string // values of Link header fields
+	Robots       []string // values of X-Robots-Tag header fields
+	Agent        string   // product token: robots rules for it count, those for others do not
+	IgnoreParams []string // parameters dropped from links, as DropParams takes them
+	Embeds       bool     // resolve what the page embeds, too
+}
+
+// A Page is what was read from a document. It and its strings, those of links apart, belong to
+// the Extractor and are good until its next page; Text and Path need the body to be unchanged.
+type Page struct {
+	Links     []Link   // in the order of the page; the same URL may come again
+	Embeds    []string // identities of images, scripts, styles, media; only on demand
+	Title     string   // of the first title, white space collapsed
+	Canonical string   // identity; empty: none
+	Published time.Time
+	NoFollow  bool   // robots rules forbid to follow links
+	NoIndex   bool   // robots rules forbid to list the page
+	Charset   string // encoding, by its name in the Encoding standard in lower case
+	Refresh   int    // seconds before a meta refresh; -1: none
+	Scripts   int    // script elements that may run
+	Routes    int    // dropped links to #! and #/ routes
+	Bad       int    // dropped references that are no URLs
+	Truncated bool   // more than MaxLinks
+
+	text  []byte // the body in UTF-8
+	nodes []node
+}
+
+// NeedsScript reports whether the page has scripts but almost no links, as pages have that
+// scripts fill in.
+func (p *Page) NeedsScript() bool {
+	if p.Scripts == 0 {
+		return false
+	}
+	n := 0
+	for i := range p.Links {
+		if k := p.Links[i].Kind; k <= Rel || k == Refresh {
+			n++
+		}
+	}
+	return n <= 2
+}
+
+// maxText is the length in bytes of anchor texts and titles; the rest is cut.
+const maxText = 512
+
+// Text returns the text of anchor l of the page, white space collapsed, at most 512 bytes.
+// Images count with their alt text. Cost O(length of the anchor's content).
+func (p *Page) Text(l *Link) string {
+	if l.stop <= l.start {
+		return ""
+	}
+	var out strings.Builder
+	s := scanner{b: p.text[l.start:l.stop]}
+	for out.Len() < 4*maxText {
+		switch s.next() {
+		case textToken:
+			out.WriteString(html.UnescapeString(string(s.text)))
+		case startToken:
+			if s.tag == tagImg {
+				out.WriteString(" " + attrText(s.attr(attrAlt)) + " ")
+			}
+		case endOfInput:
+			return collapse(out.String())
+		}
+	}
+	return collapse(out.String())
+}
+
+// collapse makes each run of white space one space, trims s and cuts it to maxText bytes at
+// the start of a character.
+func collapse(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= maxText {
+		return s
+	}
+	i := maxText
+	for i > 0 && s[i]&0xc0 == 0x80 {
+		i--
+	}
+	return s[:i]
+}
