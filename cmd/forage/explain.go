@@ -124,10 +124,11 @@ func explain(v *store.View, raw string) (*explanation, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := max(h.NotBefore, h.LastRequest+site.Rules.DelayMillis)
-		if at == 0 {
-			e.Next = "now"
-		} else {
+		at := h.NotBefore
+		if h.LastRequest > 0 {
+			at = max(at, h.LastRequest+site.Rules.DelayMillis)
+		}
+		if at > 0 {
 			e.Next = time.UnixMilli(at).UTC().Format(time.RFC3339)
 		}
 	}
@@ -191,7 +192,7 @@ func (e *explanation) print(w io.Writer) error {
 		}
 	}
 	if e.Next != nil {
-		fmt.Fprintf(w, "  next      %v\n", e.Next)
+		fmt.Fprintf(w, "  next      not before %v\n", e.Next)
 	}
 	for _, x := range e.Visits[max(0, len(e.Visits)-10):] {
 		fmt.Fprintf(w, "  visit     cycle %d, %v: %d, %d bytes\n", x.Cycle, x.At, x.Status, x.Bytes)
