@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
+	"net/http/httptest"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"forage/replay"
+	"forage/snap"
 )
 
 func TestMain(m *testing.M) {
@@ -14,7 +20,34 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the whole program: each file of testdata is a session at the shell.
+// TestScripts runs the whole program: each file of testdata is a session at the shell. Beside
+// the usual commands there are
+//
+//	serve     serves the evolving site of snap.Blog on loopback and sets $BASE and $SITE
+//	at K      switches it to week K
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata"})
+	type key struct{}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Values[key{}] = new(*replay.Server)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"serve": func(ts *testscript.TestScript, neg bool, args []string) {
+				s, err := replay.New(snap.Blog(rand.New(rand.NewPCG(1, 0)), 6), 0, false)
+				ts.Check(err)
+				*ts.Value(key{}).(**replay.Server) = s
+				srv := httptest.NewServer(s)
+				ts.Defer(srv.Close)
+				ts.Setenv("BASE", srv.URL)
+				ts.Setenv("SITE", srv.Listener.Addr().String())
+			},
+			"at": func(ts *testscript.TestScript, neg bool, args []string) {
+				k, err := strconv.Atoi(args[0])
+				ts.Check(err)
+				ts.Check((*ts.Value(key{}).(**replay.Server)).Switch(k))
+			},
+		},
+	})
 }
