@@ -74,6 +74,7 @@ func (db *DB) Repair(report func(Problem)) (int, error) {
 			return found, fmt.Errorf("repair: %w", err)
 		}
 		clear(db.counters)
+		clear(db.recent)
 		db.seen = newSeen(1 << 20)
 		if next, err := db.View.NumURLs(); err == nil {
 			db.next = graph.Node(next)

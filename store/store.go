@@ -43,7 +43,7 @@ var ErrNotStore = errors.New("not a forage store")
 // Options say how a store is opened. The zero value works.
 type Options struct {
 	FS        vfs.FS // nil: the disk, with a lock; tests give a file system in memory
-	Cache     int64  // bytes for blocks of the database; 0: 16 MiB
+	Cache     int64  // bytes for blocks of the database; 0: 32 MiB
 	MemTable  uint64 // bytes written before a flush; 0: 16 MiB
 	MustExist bool   // fs.ErrNotExist instead of a new store
 	ReadOnly  bool   // open beside other readers; implies MustExist
@@ -60,6 +60,8 @@ type DB struct {
 	mu       sync.RWMutex
 	batch    *pebble.Batch
 	docs     map[graph.Node][]byte
+	recent   []recentDoc // by number modulo recentDocs
+	puts     uint64      // documents written
 	urls     map[string]graph.Node
 	counters map[SiteID]*Counters
 	dirty    map[SiteID]bool
@@ -104,7 +106,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	}
 	db := &DB{
 		View: View{r: p}, db: p, owner: own, fs: files,
-		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{},
+		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
 		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{}, seen: newSeen(1 << 20),
 	}
 	if err := db.migrate(opt.ReadOnly); err != nil {
@@ -129,7 +131,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 
 func options(files vfs.FS, opt Options) *pebble.Options {
 	if opt.Cache == 0 {
-		opt.Cache = 16 << 20
+		opt.Cache = 32 << 20
 	}
 	if opt.MemTable == 0 {
 		opt.MemTable = 16 << 20

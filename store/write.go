@@ -36,11 +36,33 @@ func (db *DB) find(url string) (graph.Node, error) {
 func (db *DB) Doc(id graph.Node) (*Doc, error) {
 	db.mu.RLock()
 	b, ok := db.docs[id]
+	if r := &db.recent[id%recentDocs]; !ok && r.b != nil && r.id == id {
+		b, ok = r.b, true
+	}
+	puts := db.puts
 	db.mu.RUnlock()
 	if ok {
 		return decodeDoc(id, b)
 	}
-	return db.View.Doc(id)
+	b, err := db.get(key(tableDoc, uint32(id)))
+	if err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	if db.puts == puts { // what was read is not older than what was written
+		db.recent[id%recentDocs] = recentDoc{id, b}
+	}
+	db.mu.Unlock()
+	return decodeDoc(id, b)
+}
+
+// recentDocs documents read or written last stay at hand, some 200 bytes each: one that is
+// handed out is read when its turn comes, when its request is made, and when the answer is in.
+const recentDocs = 1 << 12
+
+type recentDoc struct {
+	id graph.Node
+	b  []byte // as stored; nil: none
 }
 
 // Add gives d.URL a number, sets d.ID to it and puts d. For a URL that has one already it
@@ -109,6 +131,8 @@ func (db *DB) put(d *Doc) error {
 	b := d.encode()
 	d.stored, d.was = true, now
 	db.docs[d.ID] = b
+	db.puts++
+	db.recent[d.ID%recentDocs] = recentDoc{d.ID, b}
 	return w.Set(key(tableDoc, uint32(d.ID)), b, nil)
 }
 
