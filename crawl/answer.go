@@ -285,8 +285,8 @@ func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 			e.res.Unknown++
 		}
 	}
-	if c.dropped > 0 {
-		e.report(s, d, fmt.Sprintf("%d routes of scripts (#! and #/) on this page are no URLs", c.dropped))
+	if c.routes > 0 {
+		e.report(s, d, fmt.Sprintf("%d routes of scripts (#! and #/) on this page are no URLs", c.routes))
 	}
 	return found
 }

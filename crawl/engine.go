@@ -289,9 +289,9 @@ func (e *engine) handOut(now time.Time) {
 				return
 			}
 			j.url, j.etag, j.lastModified, j.digest = d.URL, d.ETag, d.LastModified, d.Digest
-			j.list = d.IsList() || d.Via == store.ViaNone && d.Main || d.Via == store.ViaFeedLink
+			j.list = d.IsList() || d.Main || d.Via == store.ViaFeedLink
 			j.soft = len(s.Soft404) > 0
-			j.params = s.Rules.IgnoreParams
+			j.ignore = s.Rules.IgnoreParams
 		} else {
 			j.url = it.url
 		}

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"strings"
 	"time"
 
 	"forage/fetch"
@@ -55,6 +56,7 @@ type origin struct {
 func (e *engine) host(name string) *host {
 	h := e.hosts[name]
 	if h == nil {
+		name = strings.Clone(name) // it may be part of a page's text
 		h = &host{id: frontier.Host(len(e.byID)), name: name, cursors: map[store.SiteID]*cursor{}, origins: map[string]*origin{}}
 		e.hosts[name] = h
 		e.byID = append(e.byID, h)

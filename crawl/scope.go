@@ -101,7 +101,7 @@ func (s *scope) skip(d *store.Doc) string {
 			}
 		}
 		// Lists of URLs are no pages of the site: they are read for what they list.
-		if !ok && d.Via != store.ViaNone && d.Via != store.ViaFeedLink {
+		if !ok && !d.Main && d.Via != store.ViaFeedLink {
 			return "include"
 		}
 	}

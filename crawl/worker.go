@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"forage/fetch"
+	"forage/fetch/link"
 )
 
 // A job is one request on its way through the pool, and what came of it.
@@ -17,7 +18,7 @@ type job struct {
 	digest             uint64   // of the body before
 	list               bool     // should be a feed or sitemap: read whatever its type
 	soft               bool     // the site has pages for what is not there: fingerprint the body
-	params             []string // query parameters that do not count
+	ignore             []string // query parameters that do not count
 
 	out     *fetch.Outcome
 	err     error // the run was cancelled
@@ -27,8 +28,9 @@ type job struct {
 
 // A reader is one goroutine of the pool with its buffers.
 type reader struct {
-	client *fetch.Client
-	buf    []byte
+	client    *fetch.Client
+	extractor link.Extractor
+	buf       []byte
 }
 
 // do makes the request of j and reads the answer.
@@ -51,6 +53,6 @@ func (r *reader) do(ctx context.Context, j *job) {
 	if cap(j.out.Body) > cap(r.buf) {
 		r.buf = j.out.Body[:0]
 	}
-	j.content = read(j)
+	j.content = r.read(j)
 	j.out.Body, j.out.Header = nil, ""
 }
