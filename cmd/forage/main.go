@@ -109,6 +109,7 @@ func rootCmd() *cobra.Command {
 		explainCmd(),
 		exportCmd(),
 		exploreCmd(),
+		inspectCmd(),
 		labCmd(),
 		pagesCmd(),
 		replayCmd(),

@@ -1,0 +1,621 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"forage/fetch/link"
+	"forage/fetch/robots"
+	"forage/fetch/sitemap"
+)
+
+// Output of inspect: for people, one fact or URL a line; with --json one object; with --batch
+// one object a line of stdin, in order. What pages bring along is printed with control
+// characters escaped.
+
+func inspectCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inspect",
+		Short: "Show what forage makes of a robots.txt, page, URL, sitemap or feed",
+		Long: `Inspect reads one document from a file or, for "-", from stdin, and shows what the crawler
+would make of it. Nothing is fetched: curl -s URL | forage inspect links - --url URL.
+
+With --batch each kind reads one JSON object a line on stdin and answers one a line, in
+order. Lines that are no such object are answered with an error, and the exit code is 2.`,
+		Example: "  forage inspect robots robots.txt http://example.org/private --agent forage\n  forage inspect url 'http://EX.org:80/%7ea/../b#c'",
+		Args:    arguments(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(inspectRobotsCmd(), inspectLinksCmd(), inspectURLCmd(), inspectSitemapCmd(), inspectCharsetCmd())
+	return cmd
+}
+
+// batch answers each line of stdin with what answer makes of it. A line that does not parse is
+// answered with an error, so that answers and lines stay together.
+func batch[T any](cmd *cobra.Command, answer func(T) any) error {
+	in := bufio.NewReaderSize(cmd.InOrStdin(), 1<<16)
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	bad, first := 0, ""
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			var c T
+			var result any
+			if jerr := json.Unmarshal(line, &c); jerr != nil {
+				if bad++; bad == 1 {
+					first = fmt.Sprintf("stdin:%d: want a JSON object a line: %v", n, jerr)
+				}
+				result = map[string]any{"error": jerr.Error()}
+			} else {
+				result = answer(c)
+			}
+			if werr := printJSON(out, result); werr != nil {
+				return werr
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if bad > 1 {
+		return usagef("%s (and %d more lines)", first, bad-1)
+	} else if bad > 0 {
+		return usagef("%s", first)
+	}
+	return nil
+}
+
+// text is a document in a batch: as a string, or in base64 when it is not UTF-8.
+type text struct {
+	plain string
+	b64   []byte
+}
+
+func (t text) bytes() []byte {
+	if t.b64 != nil {
+		return t.b64
+	}
+	return []byte(t.plain)
+}
+
+// maxInspect bounds what inspect reads: more than any limit of the crawler's.
+const maxInspect = 64 << 20
+
+// document reads a file, or stdin for "-".
+func document(cmd *cobra.Command, path string) ([]byte, error) {
+	var in io.Reader = cmd.InOrStdin()
+	if path != "-" {
+		if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+			return nil, usagef("inspect reads files and fetches nothing; try: curl -s '%s' | %s -", path, cmd.CommandPath())
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, badInput(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxInspect))
+	if err != nil {
+		return nil, badInput(fmt.Errorf("%s: %w", path, err))
+	}
+	return b, nil
+}
+
+// inspection has what the five kinds of inspect share.
+type inspection struct {
+	batch, json bool
+}
+
+func (i *inspection) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&i.batch, "batch", false, "answer one JSON object a line of stdin")
+	cmd.Flags().BoolVar(&i.json, "json", false, "one JSON object")
+}
+
+// args checks the arguments of a kind that wants least to most of them, named want.
+func (i *inspection) args(least, most int, want string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case i.batch && len(args) > 0:
+			return usagef("--batch reads stdin and takes no arguments; see '%s --help'", cmd.CommandPath())
+		case !i.batch && (len(args) < least || most >= 0 && len(args) > most):
+			return usagef("want %s, got %d arguments; see '%s --help'", want, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func inspectRobotsCmd() *cobra.Command {
+	var (
+		i     inspection
+		agent string
+	)
+	type verdict struct {
+		Allow bool    `json:"allow"`
+		URL   string  `json:"url"`
+		Agent string  `json:"agent"`
+		Delay float64 `json:"crawl_delay"` // seconds
+		Maps  int     `json:"sitemaps"`
+	}
+	judge := func(f *robots.File, agent, url string) verdict {
+		return verdict{f.Allowed(agent, url), url, agent, f.CrawlDelay(agent).Seconds(), len(f.Sitemaps)}
+	}
+	cmd := &cobra.Command{
+		Use:   "robots FILE URL…",
+		Short: "Tell which URLs a robots.txt allows",
+		Long: `Robots tells of each URL whether FILE, a robots.txt, allows --agent to fetch it. The URL is
+matched as given: percent-encode it as the crawler would ask for it ('inspect url' does).
+The agent is a product token: letters, "-" and "_".
+
+--batch reads objects with robots, agent and url, and answers with allow.`,
+		Example: "  forage inspect robots robots.txt http://example.org/ http://example.org/private --agent forage",
+		Args:    i.args(1, -1, "a file and URLs"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if i.batch {
+				return batch(cmd, func(c struct {
+					Robots     string
+					B64        []byte `json:"robots_b64"`
+					Agent, URL string
+				}) any {
+					return judge(robots.Parse(text{c.Robots, c.B64}.bytes()), c.Agent, c.URL)
+				})
+			}
+			b, err := document(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			f := robots.Parse(b)
+			out := cmd.OutOrStdout()
+			for _, u := range args[1:] {
+				v := judge(f, agent, u)
+				if i.json {
+					if err := printJSON(out, v); err != nil {
+						return err
+					}
+					continue
+				}
+				word := "disallowed"
+				if v.Allow {
+					word = "allowed"
+				}
+				fmt.Fprintf(out, "%-10s  %s\n", word, printable(u))
+			}
+			if i.json {
+				if len(args) == 1 {
+					return printJSON(out, map[string]any{"agent": agent, "crawl_delay": f.CrawlDelay(agent).Seconds(), "sitemaps": nonNil(f.Sitemaps)})
+				}
+				return nil
+			}
+			if d := f.CrawlDelay(agent); d > 0 {
+				fmt.Fprintf(out, "crawl-delay %v\n", d)
+			}
+			for _, s := range f.Sitemaps {
+				fmt.Fprintf(out, "sitemap     %s\n", printable(s))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&agent, "agent", "forage", "product token of the crawler")
+	i.flags(cmd)
+	return cmd
+}
+
+func inspectLinksCmd() *cobra.Command {
+	var (
+		i    inspection
+		opts link.Options
+		show bool
+	)
+	type detail struct {
+		URL      string `json:"url"`
+		Kind     string `json:"kind"`
+		NoFollow bool   `json:"nofollow"`
+		Text     string `json:"text"`
+		Path     string `json:"path"`
+	}
+	type answer struct {
+		Links     []string `json:"links"`
+		Embeds    []string `json:"embeds"`
+		NoFollow  []string `json:"nofollow"`
+		Title     string   `json:"title"`
+		Canonical string   `json:"canonical"`
+		Published string   `json:"published"` // RFC 3339; empty: not told
+		Charset   string   `json:"encoding"`
+		Routes    int      `json:"routes"`
+		Bad       int      `json:"bad"`
+		Truncated bool     `json:"truncated"`
+		Script    bool     `json:"needs_script"`
+		Details   []detail `json:"details,omitempty"`
+	}
+	read := func(x *link.Extractor, body []byte, o link.Options, details bool) answer {
+		o.Embeds = true
+		p := x.Extract(body, o)
+		a := answer{Links: []string{}, Embeds: unique(p.Embeds), NoFollow: []string{}, Title: p.Title, Canonical: p.Canonical, Charset: p.Charset,
+			Routes: p.Routes, Bad: p.Bad, Truncated: p.Truncated, Script: p.NeedsScript()}
+		if !p.Published.IsZero() {
+			a.Published = p.Published.Format("2006-01-02T15:04:05Z07:00")
+		}
+		for k := range p.Links {
+			l := &p.Links[k]
+			a.Links = append(a.Links, l.URL)
+			if l.NoFollow {
+				a.NoFollow = append(a.NoFollow, l.URL)
+			}
+			if details {
+				a.Details = append(a.Details, detail{l.URL, l.Kind.String(), l.NoFollow, p.Text(l), p.Path(l)})
+			}
+		}
+		a.Links, a.NoFollow = unique(a.Links), unique(a.NoFollow)
+		return a
+	}
+	cmd := &cobra.Command{
+		Use:   "links FILE",
+		Short: "List the links of a page",
+		Long: `Links lists the links that the crawler finds in FILE, an HTML page: one URL a line, each
+once, and with --details its kind, whether it is marked nofollow, its place in the page and
+its text.
+
+--batch reads objects with html or html_b64, base, content_type and headers (names with
+lists of values; Link and X-Robots-Tag are read), and answers with links, embeds, nofollow.`,
+		Example: "  forage inspect links page.html --url http://example.org/dir/page.html --details",
+		Args:    i.args(1, 1, "one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var x link.Extractor
+			if i.batch {
+				return batch(cmd, func(c struct {
+					HTML    string
+					B64     []byte `json:"html_b64"`
+					Base    string
+					Type    string `json:"content_type"`
+					Headers map[string][]string
+				}) any {
+					h := http.Header{}
+					for k, vs := range c.Headers {
+						for _, v := range vs {
+							h.Add(k, v)
+						}
+					}
+					return read(&x, text{c.HTML, c.B64}.bytes(), link.Options{URL: c.Base, ContentType: c.Type, Links: h.Values("Link"), Robots: h.Values("X-Robots-Tag")}, false)
+				})
+			}
+			if opts.URL != "" {
+				if _, err := link.Parse(opts.URL); err != nil {
+					return badInput(fmt.Errorf("--url: %w", err))
+				}
+			}
+			b, err := document(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			a := read(&x, b, opts, show || i.json)
+			out := cmd.OutOrStdout()
+			switch {
+			case i.json:
+				return printJSON(out, a)
+			case show:
+				for _, d := range a.Details {
+					mark := ""
+					if d.NoFollow {
+						mark = " nofollow"
+					}
+					fmt.Fprintf(out, "%s\t%s%s\t%s\t%s\n", d.URL, d.Kind, mark, printable(d.Path), printable(d.Text))
+				}
+			default:
+				for _, u := range a.Links {
+					fmt.Fprintln(out, u)
+				}
+			}
+			if len(a.Links) == 0 && opts.URL == "" {
+				fmt.Fprintln(cmd.ErrOrStderr(), "forage: no absolute links; relative ones need --url, the page's URL")
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.URL, "url", "", "the page's URL, which relative links are resolved against")
+	f.StringVar(&opts.ContentType, "content-type", "", "the Content-Type that the page came with")
+	f.BoolVar(&show, "details", false, "kind, place and text of every link")
+	i.flags(cmd)
+	return cmd
+}
+
+func inspectURLCmd() *cobra.Command {
+	var (
+		i      inspection
+		base   string
+		ignore []string
+	)
+	type answer struct {
+		URL      *string `json:"url"`
+		Identity *string `json:"identity"`
+		Error    string  `json:"error,omitempty"`
+	}
+	read := func(raw, base string) (a answer) {
+		fail := func(err error) answer { return answer{Error: err.Error()} }
+		var id string
+		if base == "" {
+			var err error
+			if id, err = link.Parse(raw); err != nil {
+				return fail(err)
+			}
+			id = link.DropParams(id, ignore)
+			return answer{URL: &id, Identity: &id}
+		}
+		b, err := link.NewBase(base)
+		if err != nil {
+			return fail(fmt.Errorf("base: %w", err))
+		}
+		href, err := b.Reference(raw)
+		if err != nil {
+			return fail(err)
+		}
+		if id, err = b.Resolve(raw); err != nil {
+			return fail(err)
+		}
+		id = link.DropParams(id, ignore)
+		return answer{URL: &href, Identity: &id}
+	}
+	cmd := &cobra.Command{
+		Use:   "url URL…",
+		Short: "Show the identity of URLs",
+		Long: `URL shows the form under which the crawler knows each URL: two URLs are the same page to it
+if that form is the same. With --base a URL may be relative.
+
+--batch reads objects with url and, if it is to be resolved, base. It answers with url, null
+if it is refused: the identity, or with a base the URL as a browser resolves it. The key
+identity has the identity in both cases.`,
+		Example: "  forage inspect url 'HTTP://Example.org:80/%7ea/../b?x#y'\n  forage inspect url --base http://example.org/a/b ../c",
+		Args:    i.args(1, -1, "URLs"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if i.batch {
+				return batch(cmd, func(c struct{ URL, Base string }) any { return read(c.URL, c.Base) })
+			}
+			var failed []error
+			for _, u := range args {
+				a := read(u, base)
+				switch {
+				case i.json:
+					if err := printJSON(cmd.OutOrStdout(), a); err != nil {
+						return err
+					}
+				case a.URL != nil:
+					fmt.Fprintln(cmd.OutOrStdout(), *a.Identity)
+				}
+				if a.URL == nil {
+					failed = append(failed, errors.New(printable(a.Error)))
+				}
+			}
+			return badInput(errors.Join(failed...))
+		},
+	}
+	cmd.Flags().StringVar(&base, "base", "", "URL that relative ones are resolved against")
+	cmd.Flags().StringSliceVar(&ignore, "ignore-params", nil, "drop these query parameters, such as utm_*,fbclid")
+	i.flags(cmd)
+	return cmd
+}
+
+func inspectSitemapCmd() *cobra.Command {
+	var (
+		i        inspection
+		at, kind string
+	)
+	type answer struct {
+		Kind      string            `json:"kind"`
+		URLs      []string          `json:"urls"`
+		LastMod   map[string]string `json:"lastmod"`
+		Published map[string]int64  `json:"published"` // seconds since the epoch
+		Sitemaps  []string          `json:"sitemaps"`
+		Rejected  []string          `json:"rejected"` // a sitemap's URLs of other hosts
+		Cut       bool              `json:"cut"`
+		Problem   string            `json:"problem,omitempty"`
+	}
+	read := func(body []byte, at, contentType string) (answer, error) {
+		a := answer{URLs: []string{}, LastMod: map[string]string{}, Published: map[string]int64{}, Sitemaps: []string{}, Rejected: []string{}}
+		d, err := sitemap.Parse(body, at, contentType)
+		if err != nil {
+			return a, err
+		}
+		a.Kind, a.Cut = d.Kind.String(), d.Cut
+		if d.Problem != nil {
+			a.Problem = d.Problem.Error()
+		}
+		host := authorityOf(at)
+		for _, e := range d.Entries {
+			switch {
+			case e.Sitemap:
+				a.Sitemaps = append(a.Sitemaps, e.URL)
+			case d.Kind == sitemap.Sitemap && authorityOf(e.URL) != host:
+				a.Rejected = append(a.Rejected, e.URL)
+				continue
+			default:
+				a.URLs = append(a.URLs, e.URL)
+			}
+			if e.LastMod != "" {
+				a.LastMod[e.URL] = e.LastMod
+			}
+			if e.Published != 0 {
+				a.Published[e.URL] = e.Published
+			}
+		}
+		a.URLs, a.Sitemaps, a.Rejected = unique(a.URLs), unique(a.Sitemaps), unique(a.Rejected)
+		return a, nil
+	}
+	cmd := &cobra.Command{
+		Use:   "sitemap FILE",
+		Short: "List the URLs of a sitemap or feed",
+		Long: `Sitemap tells what kind of list FILE is (sitemap, index, feed, none) and lists its URLs, each
+with its date of change if it has one. FILE may be compressed by gzip. URLs of other hosts
+than the sitemap's are rejected, as the protocol wants; those of a feed are not.
+
+--batch reads objects with body or body_b64, url and content_type, and answers with kind,
+urls and lastmod.`,
+		Example: "  forage inspect sitemap sitemap.xml.gz --url http://example.org/sitemap.xml.gz",
+		Args:    i.args(1, 1, "one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if i.batch {
+				return batch(cmd, func(c struct {
+					Body string
+					B64  []byte `json:"body_b64"`
+					URL  string
+					Type string `json:"content_type"`
+				}) any {
+					a, err := read(text{c.Body, c.B64}.bytes(), c.URL, c.Type)
+					if err != nil {
+						a.Kind, a.Problem = "none", err.Error()
+					}
+					return a
+				})
+			}
+			b, err := document(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			a, err := read(b, at, kind)
+			if err != nil {
+				return badInput(fmt.Errorf("--url: %w", err))
+			}
+			if i.json {
+				return printJSON(cmd.OutOrStdout(), a)
+			}
+			out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+			for _, u := range append(a.Sitemaps, a.URLs...) {
+				if m := a.LastMod[u]; m != "" {
+					fmt.Fprintf(out, "%s\t%s\n", u, printable(m))
+				} else {
+					fmt.Fprintln(out, u)
+				}
+			}
+			fmt.Fprintf(stderr, "forage: %s: %s, %d URLs\n", args[0], a.Kind, len(a.URLs)+len(a.Sitemaps))
+			if len(a.Rejected) > 0 {
+				fmt.Fprintf(stderr, "forage: %d URLs of other hosts than %s rejected\n", len(a.Rejected), authorityOf(at))
+			}
+			if a.Problem != "" {
+				fmt.Fprintf(stderr, "forage: the rest could not be read: %s\n", printable(a.Problem))
+			}
+			if a.Cut {
+				fmt.Fprintln(stderr, "forage: cut at the limits of the protocol")
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&at, "url", "", "the document's URL")
+	f.StringVar(&kind, "content-type", "", "the Content-Type that it came with")
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if !i.batch && at == "" {
+			return usagef("--url is needed: the URL of the document, which its own are compared with")
+		}
+		return nil
+	}
+	i.flags(cmd)
+	return cmd
+}
+
+func inspectCharsetCmd() *cobra.Command {
+	var (
+		i    inspection
+		kind string
+	)
+	cmd := &cobra.Command{
+		Use:   "charset FILE",
+		Short: "Tell the encoding of a page",
+		Long: `Charset tells the encoding of FILE, an HTML page: by byte order mark, Content-Type, meta
+elements or, without any, its bytes.
+
+--batch reads objects with html or html_b64 and content_type, and answers with encoding.`,
+		Example: "  forage inspect charset page.html --content-type 'text/html; charset=koi8-r'",
+		Args:    i.args(1, 1, "one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			type answer struct {
+				Encoding string `json:"encoding"`
+			}
+			if i.batch {
+				return batch(cmd, func(c struct {
+					HTML string
+					B64  []byte `json:"html_b64"`
+					Type string `json:"content_type"`
+				}) any {
+					return answer{link.Charset(text{c.HTML, c.B64}.bytes(), c.Type)}
+				})
+			}
+			b, err := document(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			name := link.Charset(b, kind)
+			if i.json {
+				return printJSON(cmd.OutOrStdout(), answer{name})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), name)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&kind, "content-type", "", "the Content-Type that the page came with")
+	i.flags(cmd)
+	return cmd
+}
+
+// unique returns s without repetitions, in order; never nil.
+func unique(s []string) []string {
+	seen := make(map[string]bool, len(s))
+	out := []string{}
+	for _, v := range s {
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func nonNil(s []string) []string { return append([]string{}, s...) }
+
+// authorityOf returns the host and port of a URL, "" for what is none.
+func authorityOf(u string) string {
+	id, err := link.Parse(u)
+	if err != nil {
+		return ""
+	}
+	p, err := url.Parse(id)
+	if err != nil {
+		return ""
+	}
+	return p.Host
+}
+
+// printable escapes what would move the cursor or turn the text around on a terminal: control
+// characters, and marks of direction.
+func printable(s string) string {
+	hidden := func(r rune) bool {
+		return r < ' ' || 0x7f <= r && r < 0xa0 || 0x200b <= r && r <= 0x200f || 0x2028 <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 || r == 0xfeff || r == 0xfffd
+	}
+	if !slices.ContainsFunc([]rune(s), hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
