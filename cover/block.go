@@ -141,7 +141,12 @@ type BlockReader struct {
 	head [blockHead]byte
 	body []byte
 	elem []uint64
+
+	ended bool
 }
+
+// Ended reports whether the end was a block without sets, and not that of the file.
+func (b *BlockReader) Ended() bool { return b.ended }
 
 // NewBlockReader returns a reader of blocks from r; at is where r stands in its file, for
 // messages.
@@ -180,6 +185,7 @@ func (b *BlockReader) Next(visit func(set uint64, elements []uint64) error) erro
 		return fmt.Errorf("byte %d: %w", b.at, err)
 	}
 	if sets == 0 {
+		b.ended = true
 		return io.EOF
 	}
 	d := blockDecoder{body: b.body, left: sets}

@@ -3,6 +3,8 @@ package cover
 import (
 	"context"
 	"slices"
+
+	"forage/graph"
 )
 
 // Greedy returns a cover by the textbook greedy of [ST15, §3.1, Alg. 1], Johnson's: always
@@ -18,7 +20,7 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv := s.invert()
+	inv := invertLists(uint64(s.m), s.n, s.res.Size, func(i uint64) []graph.Node { return s.list(uint32(i)) })
 	gain := s.cnt // exact gains: dropping an element below keeps them so
 	size := slices.Clone(gain)
 	if s.times != nil {
@@ -82,21 +84,25 @@ type inverted struct {
 	sets []uint32
 }
 
-func (s *state) invert() inverted {
-	inv := inverted{make([]uint64, s.n+2), make([]uint32, s.res.Size)}
+// invert returns the inverted index of l.
+func invert(l *Lists) inverted {
+	m := l.NumSets()
+	return invertLists(m, l.N, l.Size(), func(i uint64) []graph.Node { return l.Set(i) })
+}
+
+func invertLists(m, n, size uint64, list func(i uint64) []graph.Node) inverted {
+	inv := inverted{make([]uint64, n+2), make([]uint32, size)}
 	at := inv.off[1:] // at[e] is where the next set of e goes; it ends as the start of e+1
-	for i := range s.cnt {
-		for _, e := range s.list(uint32(i)) {
-			if uint64(e)+1 < uint64(len(at)) {
-				at[e+1]++
-			}
+	for i := range m {
+		for _, e := range list(i) {
+			at[e+1]++
 		}
 	}
-	for e := range s.n {
+	for e := range n {
 		at[e+1] += at[e]
 	}
-	for i := range s.cnt {
-		for _, e := range s.list(uint32(i)) {
+	for i := range m {
+		for _, e := range list(i) {
 			inv.sets[at[e]] = uint32(i)
 			at[e]++
 		}

@@ -107,6 +107,7 @@ func rootCmd() *cobra.Command {
 		revisitCmd(),
 		checkCmd(),
 		explainCmd(),
+		coverCmd(),
 		exportCmd(),
 		exploreCmd(),
 		inspectCmd(),

@@ -30,7 +30,7 @@ var imports = map[string]string{
 	"graph/gen":           "graph",
 	"graph/graphtest":     "graph",
 	"cover":               "graph",
-	"cover/sets":          "graph cover",
+	"cover/sets":          "graph graph/arcs cover",
 	"cover/covertest":     "graph cover",
 	"seed":                "graph cover",
 	"revisit":             "graph cover",

@@ -1,0 +1,681 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"forage/cover"
+	"forage/cover/sets"
+	"forage/graph"
+	"forage/graph/arcs"
+	"forage/graph/bv"
+)
+
+type coverFlags struct {
+	format      string
+	algorithm   string
+	o           cover.Options
+	weights     string
+	unitWeights bool
+	memory      size
+	temp        string
+	verify      bool
+	improve     time.Duration
+	seed        uint64
+	plan        bool
+	out         string
+	json        bool
+}
+
+func coverCmd() *cobra.Command {
+	var f coverFlags
+	cmd := &cobra.Command{
+		Use:   "cover FILE",
+		Short: "Cover a set system, or a graph's pages by their links, with few sets",
+		Long: `Cover chooses few sets that together hold every element that any set holds: of a set
+system, or of a graph, where the set of a page is what it links to. The list (-o) has a set
+number a line, in the order chosen, so any beginning of it is a good partial cover.
+
+FILE is a graph in BV format (NAME.graph), a text file with a set a line (elements as numbers;
+an empty line is an empty set), a line an arc (--format arcs), an OR-Library file (NAME.scp,
+NAME.rail or --format; its costs are the weights unless --unit-weights), or a binary set
+system; .gz and .zst are seen from the first bytes.
+
+Algorithms, after "Set Cover at Web Scale": greedy is the textbook; fgreedy, rfgreedy, pgreedy
+and spgreedy do with less memory and time. auto takes pgreedy with q = 1, whose cover is that
+of greedy, where the family fits in memory, and spgreedy otherwise. The guarantee is how many
+times the best cover the one found can be at most.
+
+Where the family does not fit in --memory (default: what the system has free) it is covered
+out of core, by spgreedy: level files in --temp, two bits an element in memory. The cover is
+the same. --plan tells what it would take.`,
+		Example: `  forage cover web.graph -o cover.txt
+  forage cover sets.txt.gz --algorithm spgreedy --p 1.2 --memory 2GiB --json
+  forage cover rail507.rail --improve 60s --verify`,
+		Args: arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set := cmd.Flags().Changed
+			for flag, v := range map[string]float64{"k": float64(f.o.Budget), "multi": float64(f.o.Multi), "max-degree": float64(f.o.MaxDegree), "q": f.o.Q, "p": f.o.P, "partial": f.o.Partial, "threads": float64(f.o.Threads)} {
+				if set(flag) && v == 0 {
+					return usagef("--%s: want more than 0", flag)
+				}
+			}
+			if set("improve") && f.improve <= 0 {
+				return usagef("--improve: want a duration above 0, such as 60s")
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			call := callOf(ctx)
+			for _, p := range []*string{&args[0], &f.weights, &f.out} {
+				if *p != "" {
+					*p = call.path(*p)
+				}
+			}
+			return f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.format, "format", "auto", "auto, sets (a line a set), arcs (a line an arc), scp, rail or binary")
+	fs.StringVar(&f.algorithm, "algorithm", "auto", "auto, greedy, fgreedy, fgreedy-bucket, rfgreedy, pgreedy or spgreedy")
+	fs.Float64Var(&f.o.Q, "q", 0, "rfgreedy, pgreedy: take a set if q times its gain reaches its last count; at least 1 (default 1)")
+	fs.Float64Var(&f.o.P, "p", 0, "pgreedy, spgreedy: levels are the powers of p, above 1 (default 2 and 1.2)")
+	fs.Float64SliceVar(&f.o.Points, "points", nil, "pgreedy, spgreedy: levels, ascending, instead of --p")
+	fs.IntVar(&f.o.Budget, "k", 0, "take at most this many sets")
+	fs.Float64Var(&f.o.Partial, "partial", 0, "cover this share of the elements, above 0, up to 1")
+	fs.IntVar(&f.o.Multi, "multi", 0, "elements in at least K sets must be covered K times")
+	fs.StringVar(&f.weights, "weights", "", "file with the cost of each set, one a line")
+	fs.BoolVar(&f.unitWeights, "unit-weights", false, "ignore the costs of an OR-Library file")
+	fs.IntVar(&f.o.MaxDegree, "max-degree", 0, "only the first (lowest) N elements of each set count")
+	fs.Var(&f.memory, "memory", "cover out of core what takes more (default: what is free)")
+	fs.StringVar(&f.temp, "temp", "", "folder for level files (default: the system's)")
+	fs.IntVar(&f.o.Threads, "threads", 0, "processors to use (default: all); the cover does not depend on it")
+	fs.BoolVar(&f.verify, "verify", false, "check the cover with independent code")
+	fs.DurationVar(&f.improve, "improve", 0, "then make the cover smaller by local search, for so long")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of --improve")
+	fs.BoolVar(&f.plan, "plan", false, "tell sets, elements, memory, disk and time, and stop")
+	fs.StringVarP(&f.out, "output", "o", "", "file for the list of sets")
+	fs.BoolVar(&f.json, "json", false, "one JSON object about the run")
+	return cmd
+}
+
+// coverResult is what forage cover tells.
+type coverResult struct {
+	Algorithm   cover.Algorithm `json:"algorithm"`
+	Sets        uint64          `json:"sets"`
+	Elements    uint64          `json:"elements"`
+	Size        uint64          `json:"size"`
+	Largest     uint64          `json:"largest"`
+	Coverable   uint64          `json:"coverable"`
+	Cover       uint64          `json:"cover"`
+	Covered     uint64          `json:"covered"`
+	Weight      float64         `json:"weight"`
+	Passes      int             `json:"passes"`
+	Reads       uint64          `json:"reads"`
+	Guarantee   *float64        `json:"guarantee"`
+	OutOfCore   bool            `json:"out_of_core"`
+	Unsorted    uint64          `json:"unsorted"`
+	Repeated    uint64          `json:"repeated"`
+	Improved    *uint64         `json:"cover_before_improvement,omitempty"`
+	Verified    bool            `json:"verified"`
+	Warnings    []string        `json:"warnings,omitempty"`
+	LoadSeconds float64         `json:"load_seconds"`
+	Seconds     float64         `json:"seconds"` // without loading
+	BaseRSS     int64           `json:"base_rss"`
+	PeakRSS     int64           `json:"peak_rss"`
+}
+
+// A coverSource is the file that is to be covered.
+type coverSource struct {
+	path   string
+	kind   string // bv, arcs or a sets.Format
+	bytes  int64
+	packed bool
+	graph  *bv.Graph
+	file   *sets.File
+	csr    *graph.CSR
+	close  func() error
+}
+
+func (f *coverFlags) source(path string) (*coverSource, error) {
+	s := &coverSource{path: path, kind: f.format, close: func() error { return nil }}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	s.bytes = info.Size()
+	s.packed = strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst")
+	switch f.format {
+	case "auto":
+		if strings.HasSuffix(path, ".graph") {
+			s.kind = "bv"
+			break
+		}
+		format, err := sets.Detect(path)
+		if err != nil {
+			return nil, coverError(err)
+		}
+		s.kind = string(format)
+	case "arcs", string(sets.Text), string(sets.SCP), string(sets.Rail), string(sets.Binary):
+	default:
+		return nil, usagef("--format %q: want auto, sets, arcs, scp, rail or binary", f.format)
+	}
+	if s.kind == "bv" {
+		if s.graph, err = bv.Open(path); err != nil {
+			return nil, graphError(err)
+		}
+		s.close = s.graph.Close
+	}
+	return s, nil
+}
+
+// coverError makes what is wrong with a file of sets, or with options, bad input.
+func coverError(err error) error {
+	var syntax *sets.Error
+	var option *cover.OptionError
+	switch {
+	case errors.As(err, &syntax), errors.Is(err, fs.ErrNotExist):
+		return badInput(err)
+	case errors.As(err, &option):
+		return badInput(fmt.Errorf("--%w", option))
+	}
+	return graphError(err)
+}
+
+// sizes returns m, n and M, exact if measure is set, otherwise at most.
+func (s *coverSource) sizes(measure bool) (m, n, size uint64, err error) {
+	switch {
+	case s.graph != nil:
+		return uint64(s.graph.NumNodes()), uint64(s.graph.NumNodes()), s.graph.NumArcs(), nil
+	case s.csr != nil:
+		return uint64(s.csr.NumNodes()), uint64(s.csr.NumNodes()), s.csr.NumArcs(), nil
+	case s.file == nil && (measure || s.kind == string(sets.Binary)):
+		if s.file, err = sets.Open(s.path, sets.Format(s.kind)); err != nil {
+			return 0, 0, 0, coverError(err)
+		}
+	}
+	if s.file != nil {
+		return s.file.NumSets(), s.file.NumElements(), s.file.Size(), nil
+	}
+	text := uint64(s.bytes)
+	if s.packed {
+		text *= 8 // numbers seldom shrink more
+	}
+	return text / 8, text, text / 2, nil
+}
+
+// family returns what is to be covered, read anew from the file at each scan.
+func (s *coverSource) family() (cover.Family, error) {
+	switch {
+	case s.graph != nil:
+		return cover.OutLinks(s.graph), nil
+	case s.csr != nil:
+		return cover.OutLinks(s.csr), nil
+	}
+	if _, _, _, err := s.sizes(true); err != nil {
+		return nil, err
+	}
+	return s.file, nil
+}
+
+// load returns the family in memory; info is nil for graphs.
+func (s *coverSource) load(maxDegree int) (*cover.Lists, *sets.Info, error) {
+	switch {
+	case s.graph != nil:
+		l, err := cover.Load(cover.OutLinks(s.graph), maxDegree)
+		return l, nil, graphError(err)
+	case s.csr != nil:
+		return cover.OutLinks(s.csr).(*cover.Lists), nil, nil
+	}
+	reserve := uint64(0)
+	if s.file != nil {
+		reserve = s.file.Size()
+	} else if !s.packed {
+		reserve = uint64(s.bytes)/2 + 1
+	}
+	l, info, err := sets.Load(s.path, sets.Format(s.kind), maxDegree, reserve)
+	return l, info, coverError(err)
+}
+
+// memoryFor returns the bytes that an engine takes in memory.
+func memoryFor(a cover.Algorithm, m, n, size uint64, o *cover.Options, improve bool) uint64 {
+	need := 4*size + 20*m + n/8 // lists, offsets, counts, queues, covered bits
+	switch a {
+	case cover.NameGreedy:
+		need += 4*size + 8*n + 8*m
+	case cover.NameFGreedy:
+		need += 4 * m
+	}
+	if improve {
+		need += 12*size + 32*m + 24*n
+	}
+	return need + extraFor(m, n, o)
+}
+
+func extraFor(m, n uint64, o *cover.Options) (extra uint64) {
+	if o.Multi > 1 {
+		extra += n / 64 * uint64(bitsOf(o.Multi)) * 8
+	}
+	if o.Weights != nil {
+		extra += 24 * m
+	}
+	return extra
+}
+
+func bitsOf(k int) (bits int) {
+	for ; k > 0; k >>= 1 {
+		bits++
+	}
+	return bits
+}
+
+// choose picks the engine: by name, or for auto the smallest cover that memory allows.
+func (f *coverFlags) choose(s *coverSource) (a cover.Algorithm, outOfCore bool, err error) {
+	a = cover.Algorithm(f.algorithm)
+	if a == "auto" {
+		a = cover.NamePGreedy
+	}
+	limit := uint64(f.memory)
+	if limit == 0 {
+		limit = freeMemory() / 10 * 9
+	}
+	m, n, size, err := s.sizes(false)
+	if err != nil {
+		return "", false, err
+	}
+	if memoryFor(a, m, n, size, &f.o, f.improve > 0) <= limit {
+		return a, false, nil
+	}
+	if m, n, size, err = s.sizes(true); err != nil {
+		return "", false, err
+	}
+	need := memoryFor(a, m, n, size, &f.o, f.improve > 0)
+	if need <= limit && max(m, n) < graph.MaxNodes {
+		return a, false, nil
+	}
+	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", a, bytesText(need), bytesText(limit))
+	if f.memory == 0 {
+		why = fmt.Sprintf("%s takes %s in memory, and %s are free", a, bytesText(need), bytesText(limit))
+	}
+	switch {
+	case f.improve > 0:
+		return "", false, usagef("--improve: %s; it works in memory only", why)
+	case f.algorithm != "auto" && a != cover.NameSPGreedy:
+		return "", false, usagef("%s; only spgreedy works out of core", why)
+	case f.o.Q != 0:
+		return "", false, usagef("--q: %s; only spgreedy works out of core, and has no q", why)
+	}
+	if bits := n/4 + extraFor(m, n, &f.o); bits > limit && bits > freeMemory() {
+		return "", false, usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", bytesText(bits), n, bytesText(freeMemory()))
+	}
+	return cover.NameSPGreedy, true, nil
+}
+
+func bytesText(b uint64) string {
+	v := float64(b)
+	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
+		if v < 1024 {
+			return strconv.FormatFloat(v, 'f', min(1, len(unit)-1), 64) + " " + unit
+		}
+		v /= 1024
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + " TiB"
+}
+
+// freeMemory returns how many bytes the process may still take: by the kernel's and by the
+// control group's word, 8 GiB where neither is known.
+func freeMemory() uint64 {
+	free := uint64(math.MaxUint64)
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if w := strings.Fields(line); len(w) >= 2 && w[0] == "MemAvailable:" {
+				if kb, err := strconv.ParseUint(w[1], 10, 64); err == nil {
+					free = kb << 10
+				}
+			}
+		}
+	}
+	number := func(path string) (uint64, bool) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return 0, false
+		}
+		v, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+		return v, err == nil
+	}
+	if most, ok := number("/sys/fs/cgroup/memory.max"); ok {
+		if used, ok := number("/sys/fs/cgroup/memory.current"); ok {
+			free = min(free, most-min(most, used))
+		}
+	}
+	if free == math.MaxUint64 {
+		return 8 << 30
+	}
+	return free
+}
+
+func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path string) (err error) {
+	res := &coverResult{BaseRSS: peakRSS()}
+	check := cover.Algorithm(f.algorithm)
+	if f.algorithm == "auto" {
+		check = cover.NamePGreedy
+	}
+	if err := f.o.Check(check); err != nil {
+		return coverError(err)
+	}
+	if f.improve > 0 && (f.o.Budget > 0 || f.o.Multi > 1 || f.o.Partial > 0 && f.o.Partial < 1) {
+		return usagef("--improve is for full covers, not with --k, --partial or --multi")
+	}
+	if f.weights != "" && f.unitWeights {
+		return usagef("--weights or --unit-weights, not both")
+	}
+	began := time.Now()
+	s, err := f.source(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if s.kind == "arcs" {
+		if s.csr, err = arcs.Load(path, arcs.Options{Format: arcs.List, Memory: int64(f.memory), Threads: f.o.Threads}); err != nil {
+			return graphError(err)
+		}
+	}
+	if f.weights != "" {
+		if f.o.Weights, err = readWeights(f.weights); err != nil {
+			return err
+		}
+	}
+	a, outOfCore, err := f.choose(s)
+	if err != nil {
+		return err
+	}
+	if f.plan {
+		return f.tellPlan(stdout, s, a, outOfCore)
+	}
+	var family cover.Family
+	var lists *cover.Lists
+	if outOfCore {
+		family, err = s.family()
+		if err == nil && s.file != nil {
+			res.Unsorted, res.Repeated = s.file.Unsorted, s.file.Repeated
+			err = f.takeCosts(s.file.Weights)
+		}
+	} else {
+		var info *sets.Info
+		lists, info, err = s.load(f.o.MaxDegree)
+		family = lists
+		if err == nil && info != nil {
+			res.Unsorted, res.Repeated = info.Unsorted, info.Repeated
+			err = f.takeCosts(info.Weights)
+		}
+		// The engine may use the lists up: they are read again for the check.
+		f.o.InPlace = f.improve == 0 && s.csr == nil
+	}
+	if err != nil {
+		return err
+	}
+	res.Sets, res.Elements = family.NumSets(), family.NumElements()
+	if res.Sets == 0 {
+		return usagef("%s: no sets: there is nothing to cover", path)
+	}
+	if f.o.Weights != nil && uint64(len(f.o.Weights)) != res.Sets {
+		return usagef("--weights: %d weights for %d sets", len(f.o.Weights), res.Sets)
+	}
+	res.LoadSeconds = time.Since(began).Seconds()
+	began = time.Now()
+	progress := newCoverProgress(stderr, began)
+	f.o.Progress = progress.tell
+
+	solve := func(take func(set, gain uint64) error) (*cover.Result, error) {
+		o := f.o
+		o.Take = take
+		if !outOfCore {
+			return cover.Solve(ctx, family, a, o)
+		}
+		scratch, err := sets.NewScratch(f.temp)
+		if err != nil {
+			return nil, err
+		}
+		return cover.External(ctx, family, scratch, o)
+	}
+	var r *cover.Result
+	if collect := f.verify || f.improve > 0 || f.out == ""; collect {
+		take := func(set, gain uint64) error { return nil }
+		if f.verify || f.improve > 0 {
+			take = nil
+		}
+		if r, err = solve(take); err != nil {
+			return coverError(err)
+		}
+		if r.Largest == 0 {
+			return usagef("%s: every set is empty: there is nothing to cover", path)
+		}
+		if f.improve > 0 {
+			if r, err = f.improved(ctx, lists, r, res); err != nil {
+				return err
+			}
+		}
+		if f.verify {
+			again, err := s.family()
+			if err != nil {
+				return err
+			}
+			if err := cover.Verify(again, r, f.o); err != nil {
+				return err
+			}
+			res.Verified = true
+		}
+		if f.out != "" {
+			err = arcs.Create(f.out, func(w io.Writer) error { return writeSets(w, r.Sets) })
+		}
+	} else {
+		err = arcs.Create(f.out, func(w io.Writer) error {
+			b := bufio.NewWriterSize(w, 1<<16)
+			var line []byte
+			r, err = solve(func(set, gain uint64) error {
+				line = append(strconv.AppendUint(line[:0], set, 10), '\n')
+				_, err := b.Write(line)
+				return err
+			})
+			if err == nil && r.Largest == 0 {
+				err = usagef("%s: every set is empty: there is nothing to cover", path)
+			}
+			return errors.Join(err, b.Flush())
+		})
+	}
+	if err != nil {
+		return coverError(err)
+	}
+	progress.end()
+	res.fill(r)
+	res.OutOfCore = outOfCore
+	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), peakRSS()
+	for _, w := range r.Warnings {
+		fmt.Fprintf(stderr, "forage: warning: %s\n", w)
+	}
+	if f.json {
+		return printJSON(stdout, res)
+	}
+	res.tell(stdout, f)
+	return nil
+}
+
+// takeCosts uses the costs of an OR-Library file unless the user says otherwise.
+func (f *coverFlags) takeCosts(costs []float64) error {
+	if costs == nil || f.unitWeights || f.o.Weights != nil {
+		return nil
+	}
+	f.o.Weights = costs
+	if f.o.Budget > 0 || f.o.Points != nil {
+		return usagef("the costs of the file do not go with --k or --points; --unit-weights ignores them")
+	}
+	return nil
+}
+
+// improved runs the local search for the time that the user gives it.
+func (f *coverFlags) improved(ctx context.Context, l *cover.Lists, r *cover.Result, res *coverResult) (*cover.Result, error) {
+	end := time.Now().Add(f.improve)
+	stop := func() bool { return time.Now().After(end) || ctx.Err() != nil }
+	before := r.Taken
+	res.Improved = &before
+	better, err := cover.Improve(l, r, f.o.Weights, f.o.MaxDegree, rand.New(rand.NewPCG(f.seed, 0)), stop)
+	return better, coverError(err)
+}
+
+func (res *coverResult) fill(r *cover.Result) {
+	res.Algorithm = r.Algorithm
+	res.Size, res.Largest, res.Coverable = r.Size, r.Largest, r.Coverable
+	res.Cover, res.Covered, res.Weight = r.Taken, r.Covered, r.Weight
+	res.Passes, res.Reads, res.Warnings = r.Passes, r.Reads, r.Warnings
+	if !math.IsNaN(r.Guarantee) {
+		res.Guarantee = &r.Guarantee
+	}
+}
+
+// tell prints the result for people.
+func (res *coverResult) tell(w io.Writer, f *coverFlags) {
+	where := ""
+	if res.OutOfCore {
+		where = " out of core"
+	}
+	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, bytesText(uint64(res.PeakRSS)))
+	if f.o.Weights != nil {
+		fmt.Fprintf(w, "weight: %g\n", res.Weight)
+	}
+	if res.Improved != nil {
+		fmt.Fprintf(w, "before the improvement: %d sets\n", *res.Improved)
+	}
+	if res.Guarantee != nil {
+		fmt.Fprintf(w, "guarantee: at most %.2f times the best cover\n", *res.Guarantee)
+	}
+	if left := res.Elements - res.Coverable; left > 0 {
+		what := "in no set"
+		if f.o.Multi > 1 {
+			what = fmt.Sprintf("in fewer than %d sets", f.o.Multi)
+		}
+		fmt.Fprintf(w, "%s: %d elements of %d\n", what, left, res.Elements)
+	}
+	if res.Unsorted+res.Repeated > 0 {
+		fmt.Fprintf(w, "put in order: %d sets; dropped: %d repeated elements\n", res.Unsorted, res.Repeated)
+	}
+	if res.Verified {
+		fmt.Fprintln(w, "verified")
+	}
+}
+
+func (f *coverFlags) tellPlan(w io.Writer, s *coverSource, a cover.Algorithm, outOfCore bool) error {
+	m, n, size, err := s.sizes(true)
+	if err != nil {
+		return err
+	}
+	plan := struct {
+		Algorithm cover.Algorithm `json:"algorithm"`
+		OutOfCore bool            `json:"out_of_core"`
+		Sets      uint64          `json:"sets"`
+		Elements  uint64          `json:"elements"`
+		Size      uint64          `json:"size"`
+		Memory    uint64          `json:"memory"`
+		Disk      uint64          `json:"disk"`
+		Seconds   float64         `json:"seconds"`
+	}{Algorithm: a, OutOfCore: outOfCore, Sets: m, Elements: n, Size: size}
+	plan.Memory = memoryFor(a, m, n, size, &f.o, f.improve > 0)
+	plan.Seconds = float64(size)/60e6 + f.improve.Seconds()
+	if outOfCore {
+		plan.Memory = n/4 + extraFor(m, n, &f.o) + 48<<20
+		plan.Disk = 3 * size
+		plan.Seconds = float64(size) / 25e6
+	}
+	if f.json {
+		return printJSON(w, plan)
+	}
+	where := "in memory"
+	if outOfCore {
+		where = "out of core, " + bytesText(plan.Disk) + " of disk"
+	}
+	fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, a, where, bytesText(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
+	return nil
+}
+
+func writeSets(w io.Writer, ids []uint64) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	var line []byte
+	for _, id := range ids {
+		line = append(strconv.AppendUint(line[:0], id, 10), '\n')
+		if _, err := b.Write(line); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// readWeights reads a cost a line.
+func readWeights(path string) ([]float64, error) {
+	var weights []float64
+	err := eachLine(path, func(line int, text string) error {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0 && v < math.Inf(1)) {
+			return fmt.Errorf("%s:%d: want a finite cost of at least 0, got %q", path, line, text)
+		}
+		weights = append(weights, v)
+		return nil
+	})
+	return slices.Clip(weights), err
+}
+
+// coverProgress tells on stderr how far a run is, not more often than every five seconds.
+type coverProgress struct {
+	w    io.Writer
+	last time.Time
+	bar  bool
+	told bool
+}
+
+func newCoverProgress(w io.Writer, now time.Time) *coverProgress {
+	p := &coverProgress{w: w, last: now}
+	if file, ok := w.(*os.File); ok {
+		p.bar = term.IsTerminal(int(file.Fd()))
+	}
+	return p
+}
+
+func (p *coverProgress) tell(v cover.Progress) {
+	every := 5 * time.Second
+	if p.bar {
+		every = 200 * time.Millisecond
+	}
+	now := time.Now()
+	if now.Sub(p.last) < every {
+		return
+	}
+	p.last, p.told = now, true
+	line := fmt.Sprintf("%d sets cover %d elements, %d read", v.Taken, v.Covered, v.Reads)
+	if v.Threshold > 0 {
+		line = fmt.Sprintf("gains from %.4g: %s", v.Threshold, line)
+	}
+	if p.bar {
+		fmt.Fprintf(p.w, "\rforage: %s   ", line)
+	} else {
+		fmt.Fprintf(p.w, "forage: %s\n", line)
+	}
+}
+
+func (p *coverProgress) end() {
+	if p.bar && p.told {
+		fmt.Fprintln(p.w)
+	}
+}

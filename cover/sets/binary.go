@@ -1,0 +1,138 @@
+package sets
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"forage/cover"
+	"forage/graph/arcs"
+)
+
+// magic is how a binary set system begins; its last byte is the version.
+const magic = "FORSETS\x01"
+
+const headBytes = len(magic) + 3*8 + 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Write writes a family in the binary format, little-endian:
+//
+//	8 bytes   "FORSETS" and the version, 1
+//	3 × u64   number of sets m, of elements n (one more than the largest), total size M
+//	u32       CRC-32C of the 32 bytes above
+//	blocks    of the sets that are not empty, ascending, as cover.BlockWriter documents them:
+//	          up to about 64 KiB each, gaps as varints, with a CRC-32C
+//	12 bytes  a block without body and sets, the end
+//
+// Numbers of sets and elements go up to 2^64−2. A file is read in one stream, in memory of one
+// block; a web graph in the order of its URLs takes 1.5 to 2 bytes an element.
+func Write(w io.Writer, f cover.Family) error {
+	size := uint64(0)
+	if s, ok := f.(cover.Sized); ok {
+		size = s.Size()
+	} else if err := f.Scan(func(_ uint64, elements []uint64) error {
+		size += uint64(len(elements))
+		return nil
+	}); err != nil {
+		return err
+	}
+	head := append([]byte(nil), magic...)
+	for _, v := range []uint64{f.NumSets(), f.NumElements(), size} {
+		head = binary.LittleEndian.AppendUint64(head, v)
+	}
+	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	b := cover.NewBlockWriter(w)
+	err := f.Scan(func(set uint64, elements []uint64) error {
+		if len(elements) == 0 {
+			return nil
+		}
+		return b.Put(set, elements)
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	var end [12]byte
+	binary.LittleEndian.PutUint32(end[8:], crc32.Checksum(end[:8], castagnoli))
+	_, err = w.Write(end[:])
+	return err
+}
+
+// scanBinary calls visit for each set of a binary file, the empty ones too. With a nil visit
+// it reads the head only.
+func scanBinary(path string, info *Info, visit func(set uint64, elements []uint64) error) (err error) {
+	r, err := arcs.Open(path)
+	if err != nil {
+		return openError(path, err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var head [headBytes]byte
+	if n, err := io.ReadFull(r, head[:]); err != nil {
+		return &Error{File: path, Byte: int64(n), What: "the file ends within its head"}
+	}
+	if !bytes.HasPrefix(head[:], []byte(magic)) {
+		return &Error{File: path, Byte: 0, What: fmt.Sprintf("want a binary set system, which begins with %q, got %q", magic, head[:len(magic)])}
+	}
+	if crc32.Checksum(head[:headBytes-4], castagnoli) != binary.LittleEndian.Uint32(head[headBytes-4:]) {
+		return &Error{File: path, Byte: 0, What: "corrupt head: wrong checksum"}
+	}
+	m := binary.LittleEndian.Uint64(head[8:])
+	n := binary.LittleEndian.Uint64(head[16:])
+	size := binary.LittleEndian.Uint64(head[24:])
+	if visit == nil {
+		info.Sets, info.Elements, info.Size = m, n, size
+		return nil
+	}
+	*info = Info{Format: info.Format, Elements: n}
+	b := cover.NewBlockReader(r, int64(headBytes))
+	var fromVisit error
+	empty := func(to uint64) error {
+		for info.Sets < to {
+			info.add(0)
+			if err := visit(info.Sets-1, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for err == nil {
+		err = b.Next(func(set uint64, elements []uint64) error {
+			switch {
+			case set < info.Sets:
+				return fmt.Errorf("set %d after set %d", set, info.Sets-1)
+			case set >= m:
+				return fmt.Errorf("set %d of %d", set, m)
+			case len(elements) > 0 && elements[len(elements)-1] >= n:
+				return fmt.Errorf("set %d holds element %d of %d", set, elements[len(elements)-1], n)
+			}
+			if fromVisit = empty(set); fromVisit != nil {
+				return fromVisit
+			}
+			info.add(len(elements))
+			fromVisit = visit(set, elements)
+			return fromVisit
+		})
+		if fromVisit != nil {
+			return fromVisit
+		}
+	}
+	if err != io.EOF {
+		return &Error{File: path, Byte: -1, What: err.Error()}
+	}
+	if !b.Ended() {
+		return &Error{File: path, Byte: -1, What: "the file ends too early: its last block is missing"}
+	}
+	if info.Size != size {
+		return &Error{File: path, Byte: -1, What: fmt.Sprintf("its sets hold %d elements, its head says %d", info.Size, size)}
+	}
+	return empty(m)
+}
