@@ -308,9 +308,9 @@ func (f *coverFlags) choose(s *coverSource) (a cover.Algorithm, outOfCore bool, 
 	if need <= limit && max(m, n) < graph.MaxNodes {
 		return a, false, nil
 	}
-	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", a, bytesText(need), bytesText(limit))
+	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", a, binaryBytes(need), binaryBytes(limit))
 	if f.memory == 0 {
-		why = fmt.Sprintf("%s takes %s in memory, and %s are free", a, bytesText(need), bytesText(limit))
+		why = fmt.Sprintf("%s takes %s in memory, and %s are free", a, binaryBytes(need), binaryBytes(limit))
 	}
 	switch {
 	case f.improve > 0:
@@ -321,12 +321,12 @@ func (f *coverFlags) choose(s *coverSource) (a cover.Algorithm, outOfCore bool, 
 		return "", false, usagef("--q: %s; only spgreedy works out of core, and has no q", why)
 	}
 	if bits := n/4 + extraFor(m, n, &f.o); bits > limit && bits > freeMemory() {
-		return "", false, usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", bytesText(bits), n, bytesText(freeMemory()))
+		return "", false, usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", binaryBytes(bits), n, binaryBytes(freeMemory()))
 	}
 	return cover.NameSPGreedy, true, nil
 }
 
-func bytesText(b uint64) string {
+func binaryBytes(b uint64) string {
 	v := float64(b)
 	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
 		if v < 1024 {
@@ -553,7 +553,7 @@ func (res *coverResult) tell(w io.Writer, f *coverFlags) {
 	if res.OutOfCore {
 		where = " out of core"
 	}
-	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, bytesText(uint64(res.PeakRSS)))
+	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, binaryBytes(uint64(res.PeakRSS)))
 	if f.o.Weights != nil {
 		fmt.Fprintf(w, "weight: %g\n", res.Weight)
 	}
@@ -605,9 +605,9 @@ func (f *coverFlags) tellPlan(w io.Writer, s *coverSource, a cover.Algorithm, ou
 	}
 	where := "in memory"
 	if outOfCore {
-		where = "out of core, " + bytesText(plan.Disk) + " of disk"
+		where = "out of core, " + binaryBytes(plan.Disk) + " of disk"
 	}
-	fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, a, where, bytesText(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
+	fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, a, where, binaryBytes(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
 	return nil
 }
 
