@@ -43,7 +43,7 @@ type Config struct {
 
 // Names returns the names that New knows, in the order in which tables show them.
 func Names() []string {
-	return strings.Fields("bfs dfs rw random snowball mod opic de med")
+	return strings.Fields("bfs dfs rw random snowball mod opic de learned med")
 }
 
 // New returns the policy of that name. It fails when there is none, or when the oracle is
@@ -69,6 +69,8 @@ func New(name string, c Config) (Policy, error) {
 		return &opic{r: c.Rand}, nil
 	case "de":
 		return newDE(c), nil
+	case "learned":
+		return newLearned(c), nil
 	case "med":
 		if c.Degree == nil {
 			return nil, fmt.Errorf("med is the oracle: it needs the true degrees, which only a graph that is known can tell")

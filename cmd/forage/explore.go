@@ -52,9 +52,9 @@ with most neighbours not linked yet, with the same start and budget; regret is t
 its count that the policy misses. The oracle is greedy and no upper bound: regret may be
 negative.
 
-Policies: de is
+Policies: learned, which predicts the yield of each open node online, is the one to use; de is
 DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare with.`,
-		Example: "  forage explore network.tsv.gz --policy de --budget 10% --runs 5\n  forage explore web.arcs --directed --policy bfs --budget 500 --start 0 --json",
+		Example: "  forage explore network.tsv.gz --policy learned --budget 10% --runs 5\n  forage explore web.arcs --directed --policy bfs --budget 500 --start 0 --json",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.hidden(cmd, args[0])
@@ -63,7 +63,7 @@ DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare wi
 	fs := cmd.Flags()
 	f.in.flags(fs)
 	f.budget.Set("10%")
-	fs.StringVar(&f.policy, "policy", "de", "which node next: "+strings.Join(explore.Names(), " "))
+	fs.StringVar(&f.policy, "policy", "learned", "which node next: "+strings.Join(explore.Names(), " "))
 	fs.Var(&f.budget, "budget", "queries, or a percentage of the nodes")
 	fs.IntVar(&f.runs, "runs", 1, "runs, each with its own start and chance")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
