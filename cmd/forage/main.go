@@ -111,6 +111,7 @@ func rootCmd() *cobra.Command {
 		exportCmd(),
 		exploreCmd(),
 		inspectCmd(),
+		graphCmd(),
 		labCmd(),
 		pagesCmd(),
 		replayCmd(),

@@ -122,7 +122,7 @@ func TestLoadErrors(t *testing.T) {
 		want       string
 	}{
 		{"word", "0 1\n\n2 x\n", Auto, `a.txt:3: want two node numbers, 'u v', got "2 x"`},
-		{"one number", "0 1\n7\n", Auto, `a.txt:2: want two node numbers, 'u v', got "7"`},
+		{"one number", "0 1\n7\n", Auto, `a.txt:2: want two node numbers, 'u v' (lists of successors are read with --format adjacency), got "7"`},
 		{"negative", "0 -1\n", Auto, `a.txt:1: want two node numbers, 'u v', got "0 -1"`},
 		{"comma", "0,1\n", Auto, `a.txt:1: want two node numbers`},
 		{"three numbers", "0 1 2\n", Auto, `a.txt:1: want two node numbers, 'u v' (lists of successors are read with --format adjacency), got "0 1 2"`},

@@ -87,24 +87,19 @@ func (b *block) list(arcs []graph.Arc) (parsed, error) {
 		}
 		u, j, ok := number(text, i)
 		if !ok || text[j] != '\t' && text[j] != ' ' && text[j] != '\r' {
-			return parsed{}, b.wrong(start, "two node numbers, 'u v'")
+			return parsed{}, b.noArc(start)
 		}
 		if j++; text[j]-'0' > 9 {
 			j = skipBlank(text, j)
 		}
 		v, j, ok := number(text, j)
 		if !ok {
-			return parsed{}, b.wrong(start, "two node numbers, 'u v'")
+			return parsed{}, b.noArc(start)
 		}
 		if text[j] != '\n' {
-			k := skipBlank(text, j)
-			if k > j && text[k]-'0' <= 9 {
-				return parsed{}, b.wrong(start, "two node numbers, 'u v' (lists of successors are read with --format adjacency)")
+			if j = skipBlank(text, j); text[j] != '\n' {
+				return parsed{}, b.noArc(start)
 			}
-			if text[k] != '\n' {
-				return parsed{}, b.wrong(start, "two node numbers, 'u v'")
-			}
-			j = k
 		}
 		i = j + 1
 		if u >= most || v >= most {
@@ -116,6 +111,15 @@ func (b *block) list(arcs []graph.Arc) (parsed, error) {
 		arcs = append(arcs, graph.Arc{From: graph.Node(u), To: graph.Node(v)})
 	}
 	return parsed{arcs, int(most)}, nil
+}
+
+// noArc is the error of a line that is no arc.
+func (b *block) noArc(i int) error {
+	line, _, _ := bytes.Cut(b.text[i:], []byte{'\n'})
+	if len(bytes.Trim(line, "0123456789 \t\r")) == 0 {
+		return b.wrong(i, "two node numbers, 'u v' (lists of successors are read with --format adjacency)")
+	}
+	return b.wrong(i, "two node numbers, 'u v'")
 }
 
 func (b *block) adjacency(arcs []graph.Arc) (parsed, error) {

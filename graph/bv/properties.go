@@ -173,6 +173,12 @@ func parseProperties(path string, text []byte) (*header, error) {
 	return h, nil
 }
 
+// Check reports whether a graph can be written so.
+func (c Config) Check() error {
+	_, err := c.header()
+	return err
+}
+
 // header returns the parameters of a graph to be written.
 func (c Config) header() (*header, error) {
 	h := &header{window: 7, maxRef: 3, minInterval: 4, zetaK: 3}

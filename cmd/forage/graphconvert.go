@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/graph/arcs"
+	"forage/graph/bv"
+)
+
+type graphConvertFlags struct {
+	in         graphFiles
+	out, to    string
+	relabel    bool
+	transpose  bool
+	undirected bool
+	config     bv.Config
+}
+
+// converted is the result of graph convert.
+type converted struct {
+	Nodes       int      `json:"nodes"`
+	Arcs        uint64   `json:"arcs"`
+	Format      string   `json:"format"`
+	Bytes       int64    `json:"bytes"`
+	BitsPerLink *float64 `json:"bits_per_link"` // of the .graph file or the text; null without arcs
+	OnDisk      bool     `json:"sorted_on_disk"`
+	Seconds     float64  `json:"seconds"`
+	PeakRSS     int64    `json:"peak_rss"`
+}
+
+func graphConvertCmd() *cobra.Command {
+	var f graphConvertFlags
+	cmd := &cobra.Command{
+		Use:   "convert FILE… -o OUT",
+		Short: "Write a graph in another format",
+		Long: `Convert reads a graph in any format and writes it in the one that --to or the name of OUT
+tells: .graph (bv), .graphml, .mtx, .adj or .dat (adjacency), else arcs; .gz and .zst are
+compressed. Repeated arcs are dropped. OUT may be - for text on the standard output.
+
+Arcs that do not fit into --memory are sorted on disk and written from there. A BV graph is
+read where it lies; --transpose takes NAME-t.graph where it is the transpose.
+
+--relabel reads names instead of node numbers: sparse ids, 64-bit numbers, any words, two on a
+line, or the first two columns of .csv files. Nodes are numbered in the order of the
+names if these are all numbers, else as they come; OUT.names tells them, a line 'number name' each.
+The folder that 'forage explore' has written is such an input; as GraphML it keeps what is known
+of its nodes.`,
+		Example: `  forage graph convert 'part-*.txt.gz' -o web.graph
+  forage graph convert web.graph -o web-t.graph --transpose
+  forage graph convert explored/ --relabel -o network.graphml`,
+		Args: arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fs := cmd.Flags()
+	f.in.flags(fs, true)
+	fs.StringVarP(&f.out, "output", "o", "", "the file to write")
+	fs.StringVar(&f.to, "to", "", "its format: arcs, adjacency, mtx, bv or graphml (default: by its name)")
+	fs.BoolVar(&f.relabel, "relabel", false, "nodes are names: give them numbers")
+	fs.BoolVar(&f.transpose, "transpose", false, "turn every arc round")
+	fs.BoolVar(&f.undirected, "undirected", false, "write every arc in both directions, without self-loops")
+	fs.IntVar(&f.config.Window, "window", 7, "bv: how many lists before may be referred to (-1: none)")
+	fs.IntVar(&f.config.MaxRef, "max-ref", 3, "bv: longest chain of references (-1: no limit)")
+	fs.IntVar(&f.config.MinInterval, "min-interval", 4, "bv: least length of an interval (-1: no intervals)")
+	fs.IntVar(&f.config.ZetaK, "zeta-k", 3, "bv: k of the code of residuals")
+	fs.StringVar(&f.config.Flags, "flags", "", "bv: other codes, as in compressionflags")
+	return cmd
+}
+
+func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
+	start := time.Now()
+	if f.out == "" {
+		return usagef("-o tells where to write; see 'forage graph convert --help'")
+	}
+	to, err := outputFormat(f.to, f.out)
+	if err != nil {
+		return err
+	}
+	if err := f.config.Check(); err != nil {
+		return badInput(err)
+	}
+	if f.transpose && f.undirected {
+		return usagef("--transpose and --undirected: an undirected graph is its own transpose")
+	}
+	if err := f.in.start(); err != nil {
+		return err
+	}
+	format, err := f.in.of(args)
+	if err != nil {
+		return err
+	}
+	if f.relabel && (format == formatBV || format == "adjacency") {
+		return usagef("--relabel: nodes have names in arc lists, .csv files and GraphML, not in format %s", format)
+	}
+	d := arcs.AsWritten
+	if f.transpose {
+		d = arcs.Reversed
+	}
+	if f.undirected {
+		d = arcs.Both
+	}
+	if f.in.plan {
+		p, err := f.planned(args, format, to, d)
+		if err != nil {
+			return err
+		}
+		return f.in.tell(cmd.OutOrStdout(), p, filepath.Dir(f.out))
+	}
+	g, err := f.in.open(args, format, d, f.relabel)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if g.onDisk {
+		fmt.Fprintf(cmd.ErrOrStderr(), "forage: the graph exceeds the memory of %s: its %d arcs are sorted on disk\n", bytesText(int64(f.in.memory)), g.NumArcs())
+	}
+	n, ofArcs, err := writeGraph(cmd, g, f.out, to, f.config)
+	if err != nil {
+		return err
+	}
+	if f.relabel && f.out != "-" {
+		if err := arcs.Create(f.out+".names", func(w io.Writer) error { return arcs.WriteNames(w, g.names.Names) }); err != nil {
+			return err
+		}
+	}
+	r := converted{Nodes: g.NumNodes(), Arcs: g.NumArcs(), Format: to, Bytes: n, OnDisk: g.onDisk, Seconds: time.Since(start).Seconds(), PeakRSS: peakRSS()}
+	if r.Arcs > 0 {
+		b := 8 * float64(ofArcs) / float64(r.Arcs)
+		r.BitsPerLink = &b
+	}
+	switch {
+	case f.out == "-":
+		return nil
+	case f.in.json:
+		return printJSON(cmd.OutOrStdout(), r)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d nodes, %d arcs, %s in %s", r.Nodes, r.Arcs, bytesText(n), f.out)
+	if r.BitsPerLink != nil {
+		fmt.Fprintf(cmd.OutOrStdout(), ", %.2f bits an arc", *r.BitsPerLink)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), ", %.1f s\n", r.Seconds)
+	return nil
+}
+
+// planned tells what the conversion would take.
+func (f *graphConvertFlags) planned(args []string, format, to string, d arcs.Direction) (graphPlan, error) {
+	e := arcs.Estimate{}
+	var err error
+	if f.relabel && format != formatGraphML {
+		e, err = guessNames(args)
+	} else {
+		e, err = f.in.estimate(args, format, d)
+	}
+	if err != nil {
+		return graphPlan{}, err
+	}
+	p := graphPlan{Nodes: e.Nodes, Arcs: e.Arcs, Exact: e.Exact, Seconds: reading(e, format)}
+	n, m := int64(e.Nodes), int64(e.Arcs)
+	sorted := false
+	switch {
+	case f.relabel || format == formatGraphML:
+		p.Memory = 104*n + 12*m
+		p.Seconds = float64(m) / 2e6
+	case format == formatBV && d == arcs.AsWritten:
+		p.Memory = 16 << 20
+	case format == formatBV:
+		p.Memory = turning(e.Nodes, e.Arcs, d)
+		sorted = p.Memory > int64(f.in.memory)
+	default:
+		p.Memory = 8*n + 12*m
+		sorted = p.Memory > int64(f.in.memory)
+	}
+	if sorted && f.in.memory > 0 {
+		p.Memory = max(int64(f.in.memory), 8<<20)
+		p.Disk = 10 * m
+		p.Seconds += float64(m) / 6e6
+	}
+	digits := int64(len(fmt.Sprint(max(1, n)))) + 1
+	switch to {
+	case formatBV:
+		p.Disk += m*3/2 + n // 12 bits an arc: weblike takes 10, real web graphs 2 to 4
+		p.Seconds += float64(m) / 10e6
+	case formatGraphML:
+		p.Disk += (30+2*digits)*m + 20*n
+		p.Seconds += float64(m) / 10e6
+	case "adjacency":
+		p.Disk += digits*m + n
+		p.Seconds += float64(m) / 40e6
+	default:
+		p.Disk += 2 * digits * m
+		p.Seconds += float64(m) / 30e6
+	}
+	return p, nil
+}
+
+// guessNames estimates a list of arcs between names by its size.
+func guessNames(paths []string) (arcs.Estimate, error) {
+	files, err := arcs.FilesAll(paths)
+	if err != nil {
+		return arcs.Estimate{}, fileError(err)
+	}
+	e := arcs.Estimate{}
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			return e, badInput(err)
+		}
+		e.Text += info.Size()
+	}
+	e.Arcs = uint64(e.Text) / 24
+	e.Nodes = e.Arcs / 4
+	return e, nil
+}

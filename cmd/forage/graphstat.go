@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/graph"
+	"forage/graph/arcs"
+	"forage/graph/bv"
+)
+
+type graphStatFlags struct {
+	in        graphFiles
+	distances int
+	seed      uint64
+	degrees   string
+	pagerank  string
+	config    graph.PageRankConfig
+	quick     bool
+}
+
+// graphStats is the result of graph stat.
+type graphStats struct {
+	Nodes         int      `json:"nodes"`
+	Arcs          uint64   `json:"arcs"`
+	MeanDegree    *float64 `json:"mean_degree"` // null without nodes
+	MaxOut        int      `json:"max_outdegree"`
+	MaxOutNode    *int64   `json:"max_outdegree_node"` // null without arcs
+	MaxIn         int      `json:"max_indegree"`
+	MaxInNode     *int64   `json:"max_indegree_node"` // null without arcs
+	Sinks         int      `json:"without_successors"`
+	Sources       int      `json:"without_predecessors"`
+	Isolated      int      `json:"isolated"`
+	Loops         uint64   `json:"self_loops"`
+	Strong        *int     `json:"strong_components"` // these and the rest: null with --quick
+	LargestStrong *int     `json:"largest_strong"`
+	Weak          *int     `json:"weak_components"`
+	LargestWeak   *int     `json:"largest_weak"`
+	DistancesFrom int      `json:"distances_from"` // nodes
+	MeanDistance  *float64 `json:"mean_distance"`  // null where nothing is reached
+	Effective     *float64 `json:"effective_diameter"`
+	Farthest      *int     `json:"farthest"`
+	Iterations    *int     `json:"pagerank_iterations"` // null without --pagerank
+	BitsPerLink   *float64 `json:"bits_per_link"`       // null if the graph is no BV graph
+	Seconds       float64  `json:"seconds"`
+	PeakRSS       int64    `json:"peak_rss"`
+}
+
+func graphStatCmd() *cobra.Command {
+	var f graphStatFlags
+	cmd := &cobra.Command{
+		Use:   "stat FILE…",
+		Short: "Tell what a graph is like",
+		Long: `Stat counts nodes, arcs, degrees and components, measures distances from a few random nodes,
+and computes PageRank if asked. A BV graph is read where it lies, with memory for its nodes alone;
+other formats are loaded.
+
+The effective diameter is the distance within which nine of ten pairs of a start and a node that it
+reaches lie; farthest is a lower bound of the diameter.`,
+		Example: "  forage graph stat web.graph --distances 100\n  forage graph stat web.txt.gz --pagerank ranks.txt --degrees degrees.csv --json",
+		Args:    arguments(cobra.MinimumNArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fs := cmd.Flags()
+	f.in.flags(fs, true)
+	fs.IntVar(&f.distances, "distances", 10, "random nodes from which distances are measured (0: none)")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of the choice of these nodes")
+	fs.StringVar(&f.degrees, "degrees", "", "write the distribution of degrees to this CSV file")
+	fs.StringVar(&f.pagerank, "pagerank", "", "write the PageRank of every node to this file, a line a node")
+	fs.Float64Var(&f.config.Damping, "damping", 0.85, "PageRank: the chance to follow a link")
+	fs.Float64Var(&f.config.Tolerance, "tolerance", 1e-9, "PageRank: stop when all ranks together change by less")
+	fs.BoolVar(&f.quick, "quick", false, "only what one reading of the graph tells: no components, no distances")
+	return cmd
+}
+
+func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
+	start := time.Now()
+	switch c := f.config; {
+	case f.distances < 0:
+		return usagef("--distances %d: want at least 0", f.distances)
+	case !(c.Damping > 0 && c.Damping < 1):
+		return usagef("--damping %v: want it above 0 and below 1", c.Damping)
+	case !(c.Tolerance > 0):
+		return usagef("--tolerance %v: want it above 0", c.Tolerance)
+	}
+	if err := f.in.start(); err != nil {
+		return err
+	}
+	format, err := f.in.of(args)
+	if err != nil {
+		return err
+	}
+	e, err := f.in.estimate(args, format, arcs.AsWritten)
+	if err != nil {
+		return err
+	}
+	p := f.planned(e, format)
+	if f.in.plan {
+		return f.in.tell(cmd.OutOrStdout(), p, os.TempDir())
+	}
+	if format == formatBV && f.in.memory > 0 && p.Memory > int64(f.in.memory) {
+		return usagef("this needs %s of memory and may use %s; --quick needs less", bytesText(p.Memory), bytesText(int64(f.in.memory)))
+	}
+	read, err := f.in.open(args, format, arcs.AsWritten, false)
+	if err != nil {
+		return err
+	}
+	defer read.close()
+	var g graph.Graph
+	switch s := read.Scanner.(type) {
+	case graph.Graph:
+		g = s
+	default:
+		return usagef("%s: the graph has %d nodes and %d arcs and exceeds the memory of %s; 'forage graph convert' to a .graph file makes one that is read where it lies",
+			args[0], s.NumNodes(), s.NumArcs(), bytesText(int64(f.in.memory)))
+	}
+	r, err := f.measure(cmd, g)
+	if err != nil {
+		return fileError(err)
+	}
+	if b, ok := g.(*bv.Graph); ok && g.NumArcs() > 0 {
+		bits, err := b.Bits()
+		if err != nil {
+			return fileError(err)
+		}
+		per := float64(bits) / float64(g.NumArcs())
+		r.BitsPerLink = &per
+	}
+	r.Seconds, r.PeakRSS = time.Since(start).Seconds(), peakRSS()
+	if f.in.json {
+		return printJSON(cmd.OutOrStdout(), r)
+	}
+	r.text(cmd.OutOrStdout())
+	return nil
+}
+
+// measure computes all that is asked for.
+func (f *graphStatFlags) measure(cmd *cobra.Command, g graph.Graph) (*graphStats, error) {
+	d, err := graph.CountDegrees(g)
+	if err != nil {
+		return nil, err
+	}
+	r := &graphStats{Nodes: d.Nodes, Arcs: d.Arcs, MaxOut: d.MaxOut, MaxIn: d.MaxIn, Sinks: d.Sinks, Sources: d.Sources, Isolated: d.Isolated, Loops: d.Loops}
+	if d.Nodes > 0 {
+		mean := float64(d.Arcs) / float64(d.Nodes)
+		r.MeanDegree = &mean
+	}
+	if d.Arcs > 0 {
+		out, in := int64(d.MaxOutAt), int64(d.MaxInAt)
+		r.MaxOutNode, r.MaxInNode = &out, &in
+	}
+	if f.degrees != "" {
+		if err := arcs.Create(f.degrees, func(w io.Writer) error { return writeDegrees(w, d) }); err != nil {
+			return nil, err
+		}
+	}
+	if !f.quick {
+		strong, count, err := graph.StrongComponents(g)
+		if err != nil {
+			return nil, err
+		}
+		largest := largestClass(strong)
+		r.Strong, r.LargestStrong = &count, &largest
+		weak, weakCount, err := graph.WeakComponents(g)
+		if err != nil {
+			return nil, err
+		}
+		largestWeak := largestClass(weak)
+		r.Weak, r.LargestWeak = &weakCount, &largestWeak
+		if f.distances > 0 && d.Nodes > 0 {
+			if err := f.measureDistances(g, r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f.pagerank != "" {
+		f.config.Threads = f.in.threads
+		rank, iterations, change, err := graph.PageRank(g, f.config)
+		if err != nil {
+			return nil, err
+		}
+		if change > f.config.Tolerance {
+			fmt.Fprintf(cmd.ErrOrStderr(), "forage: PageRank still changes by %.2g after %d iterations\n", change, iterations)
+		}
+		r.Iterations = &iterations
+		err = arcs.Create(f.pagerank, func(w io.Writer) error {
+			out := bufio.NewWriter(w)
+			for _, x := range rank {
+				out.WriteString(strconv.FormatFloat(x, 'g', -1, 64))
+				out.WriteByte('\n')
+			}
+			return out.Flush()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (f *graphStatFlags) measureDistances(g graph.Graph, r *graphStats) error {
+	n := g.NumNodes()
+	rnd := rand.New(rand.NewPCG(f.seed, 0))
+	sources := make([]graph.Node, 0, f.distances)
+	if f.distances >= n {
+		for v := range n {
+			sources = append(sources, graph.Node(v))
+		}
+	} else {
+		chosen := map[graph.Node]bool{}
+		for len(sources) < f.distances {
+			if v := graph.Node(rnd.Uint64N(uint64(n))); !chosen[v] {
+				chosen[v] = true
+				sources = append(sources, v)
+			}
+		}
+	}
+	d, err := graph.CountDistances(g, sources, f.in.threads)
+	if err != nil {
+		return err
+	}
+	r.DistancesFrom = len(sources)
+	if mean, ok := d.Mean(); ok {
+		effective, _ := d.Effective(0.9)
+		farthest := d.Farthest()
+		r.MeanDistance, r.Effective, r.Farthest = &mean, &effective, &farthest
+	}
+	return nil
+}
+
+// largestClass returns how often the most frequent number occurs.
+func largestClass(class []graph.Node) int {
+	count := make([]uint32, len(class))
+	most := uint32(0)
+	for _, c := range class {
+		count[c]++
+		most = max(most, count[c])
+	}
+	return int(most)
+}
+
+// writeDegrees writes how many nodes have each degree that occurs.
+func writeDegrees(w io.Writer, d *graph.Degrees) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "degree,nodes_out,nodes_in")
+	at := func(h []uint64, k int) uint64 {
+		if k < len(h) {
+			return h[k]
+		}
+		return 0
+	}
+	for k := range max(len(d.Out), len(d.In)) {
+		if o, i := at(d.Out, k), at(d.In, k); o > 0 || i > 0 {
+			fmt.Fprintf(out, "%d,%d,%d\n", k, o, i)
+		}
+	}
+	return out.Flush()
+}
+
+func (r *graphStats) text(w io.Writer) {
+	fmt.Fprintf(w, "%d nodes, %d arcs", r.Nodes, r.Arcs)
+	if r.MeanDegree != nil {
+		fmt.Fprintf(w, ", %.2f a node", *r.MeanDegree)
+	}
+	fmt.Fprintln(w)
+	if r.MaxOutNode != nil {
+		fmt.Fprintf(w, "largest outdegree %d (node %d), largest indegree %d (node %d)\n", r.MaxOut, *r.MaxOutNode, r.MaxIn, *r.MaxInNode)
+	}
+	fmt.Fprintf(w, "%d nodes without successors, %d without predecessors, %d without either; %d self-loops\n", r.Sinks, r.Sources, r.Isolated, r.Loops)
+	if r.Strong != nil {
+		fmt.Fprintf(w, "%d strongly connected components, the largest of %d nodes; %d weakly connected, the largest of %d\n", *r.Strong, *r.LargestStrong, *r.Weak, *r.LargestWeak)
+	}
+	if r.MeanDistance != nil {
+		fmt.Fprintf(w, "from %d random nodes: mean distance %.2f, effective diameter %.2f, farthest %d\n", r.DistancesFrom, *r.MeanDistance, *r.Effective, *r.Farthest)
+	}
+	if r.Iterations != nil {
+		fmt.Fprintf(w, "PageRank after %d iterations\n", *r.Iterations)
+	}
+	if r.BitsPerLink != nil {
+		fmt.Fprintf(w, "%.3f bits an arc\n", *r.BitsPerLink)
+	}
+}
+
+// planned tells what the statistics take.
+func (f *graphStatFlags) planned(e arcs.Estimate, format string) graphPlan {
+	n, m := int64(e.Nodes), int64(e.Arcs)
+	p := graphPlan{Nodes: e.Nodes, Arcs: e.Arcs, Exact: e.Exact, Seconds: reading(e, format)}
+	work := 4 * n // degrees
+	if !f.quick {
+		work = 32 * n
+		p.Seconds += float64(m) / 20e6 * float64(2+f.distances)
+	}
+	if f.pagerank != "" {
+		work = max(work, 40*n)
+		p.Seconds += 80 * float64(m) / 60e6
+		p.Disk = 22 * n
+	}
+	switch format {
+	case formatBV:
+		p.Memory = work + 17*n/4 + 1<<20
+		if f.quick && f.pagerank == "" {
+			p.Memory = work + 1<<20
+		}
+	case formatGraphML:
+		p.Memory = 104*n + 12*m + work
+	default:
+		p.Memory = max(8*n+12*m, 8*n+4*m+work)
+	}
+	return p
+}
