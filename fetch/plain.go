@@ -79,7 +79,8 @@ func (c *Client) exchange(cn *conn, u *url.URL, r *Request, o *Outcome, start, e
 	if err := cn.SetDeadline(wait); err != nil {
 		return err
 	}
-	if _, err := cn.Write(c.request(cn.head[:0], u, r)); err != nil {
+	cn.head = c.request(cn.head[:0], u, r)
+	if _, err := cn.Write(cn.head); err != nil {
 		return err
 	}
 	h, err := cn.header(c.cfg.MaxHeader)
@@ -142,9 +143,8 @@ func newConn(key string, nc net.Conn) *conn {
 func (cn *conn) reusable() bool {
 	// What is here already may be the rest: a small body that nobody wanted, or the last
 	// chunk, before which a decoder stopped.
-	var b [512]byte
 	for cn.alive && cn.body.left != 0 && cn.br.Buffered() > 0 {
-		if _, err := cn.body.Read(b[:]); err != nil {
+		if _, err := cn.body.Read(cn.head[:cap(cn.head)]); err != nil {
 			break
 		}
 	}
