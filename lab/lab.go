@@ -86,6 +86,4 @@ func Experiments() []Experiment {
 // The experiments by paper; each list stands in the file that begins its paper.
 var (
 	explorers []Experiment // [DE]
-	setCover  []Experiment // [ST15]
-	stability []Experiment // [ABCHMT08]
 )

@@ -108,8 +108,9 @@ type Dynamics struct {
 	zero     int    // pages of the buffer without a vote when it was stored
 	followed uint64 // links followed by the last step
 
-	ties []uint64 // scratch: priority<<32 | node
-	rank ranker
+	ties  []uint64 // scratch: priority<<32 | node
+	count []int    // scratch of threshold
+	rank  ranker
 }
 
 // New returns a buffer on g that starts with the given distinct pages, at most c.Buffer of
@@ -340,7 +341,7 @@ func (d *Dynamics) store() {
 		return
 	}
 	d.zero = 0
-	least, r := threshold(d.known, d.score, b)
+	least, r := d.threshold(d.known, b)
 	d.ties = d.ties[:0]
 	for _, v := range d.known {
 		switch s := d.score[v]; {
@@ -376,28 +377,52 @@ func (d *Dynamics) keep(ties []uint64, r int) {
 }
 
 // threshold returns the least score of the b best of nodes, b < len(nodes), and how many of
-// those with exactly this score are among the b. Two counting passes over 16 bits each.
-func threshold(nodes []graph.Node, score []uint32, b int) (least uint32, r int) {
-	var count [1 << 16]int
+// those with exactly this score are among the b. It counts scores: in one pass where all are
+// below 2^16, else by their upper, then their lower half.
+func (d *Dynamics) threshold(nodes []graph.Node, b int) (least uint32, r int) {
+	most := uint32(0)
 	for _, v := range nodes {
-		count[score[v]>>16]++
+		most = max(most, d.score[v])
 	}
-	r = b
-	hi := len(count) - 1
-	for ; count[hi] < r; hi-- {
-		r -= count[hi]
+	if most < 1<<16 {
+		count := d.counts(int(most) + 1)
+		for _, v := range nodes {
+			count[d.score[v]]++
+		}
+		return cut(count, b)
 	}
-	clear(count[:])
+	count := d.counts(1 << 16)
 	for _, v := range nodes {
-		if int(score[v]>>16) == hi {
-			count[score[v]&0xffff]++
+		count[d.score[v]>>16]++
+	}
+	hi, r := cut(count, b)
+	count = d.counts(1 << 16)
+	for _, v := range nodes {
+		if d.score[v]>>16 == hi {
+			count[d.score[v]&0xffff]++
 		}
 	}
-	lo := len(count) - 1
-	for ; count[lo] < r; lo-- {
-		r -= count[lo]
+	lo, r := cut(count, r)
+	return hi<<16 | lo, r
+}
+
+// cut returns the value at which the b largest end, count[x] being how often x occurs, and how many
+// of its occurrences are among them.
+func cut(count []int, b int) (x uint32, r int) {
+	i := len(count) - 1
+	for ; count[i] < b; i-- {
+		b -= count[i]
 	}
-	return uint32(hi)<<16 | uint32(lo), r
+	return uint32(i), b
+}
+
+// counts returns n zeros.
+func (d *Dynamics) counts(n int) []int {
+	if cap(d.count) < n {
+		d.count = make([]int, n)
+	}
+	clear(d.count[:n])
+	return d.count[:n]
 }
 
 // lowest moves the r lowest of distinct values to the front, in any order. Expected time

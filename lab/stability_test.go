@@ -1,0 +1,129 @@
+package lab
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"forage/internal/shared"
+)
+
+func TestPoissonAtLeast(t *testing.T) {
+	for _, tt := range []struct {
+		mean float64
+		h    int
+		want float64
+	}{
+		{1, 0, 1},
+		{1, 1, 1 - 1/math.E},
+		{2, 3, 1 - 5*math.Exp(-2)},
+		{1e-4, 3, 1.6665416749986e-13}, // x³/6·(1 − 3x/4 + …)
+		{1000, 1000, 0.5063},
+	} {
+		if got := poissonAtLeast(tt.mean, tt.h); math.Abs(got/tt.want-1) > 1e-3 {
+			t.Errorf("poissonAtLeast(%v, %d) = %v, want %v", tt.mean, tt.h, got, tt.want)
+		}
+	}
+}
+
+func TestBinomialAndWilson(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	sum := 0
+	for range 4000 {
+		sum += binomial(r, 1000, 0.003)
+	}
+	if mean := float64(sum) / 4000; math.Abs(mean-3) > 0.15 { // five standard errors
+		t.Errorf("binomial(1000, 0.003) has mean %v, want 3", mean)
+	}
+	if got := binomial(r, 7, 1); got != 7 {
+		t.Errorf("binomial(7, 1) = %d, want 7", got)
+	}
+	// Agresti and Coull's example: 0 of 10.
+	if low, high := wilson(0, 10); low != 0 || math.Abs(high-0.2775) > 1e-3 {
+		t.Errorf("wilson(0, 10) = %v, %v, want 0, 0.2775", low, high)
+	}
+}
+
+func TestFit(t *testing.T) {
+	x := []float64{10, 100, 1000, 1e4}
+	slope, half := fit(x, []float64{3 * 5, 3 * 25, 3 * 125, 3 * 625})
+	if want := math.Log10(5); math.Abs(slope-want) > 1e-12 || half > 1e-9 {
+		t.Errorf("fit = %v ± %v, want %v ± 0", slope, half, want)
+	}
+	if slope, _ := fit(x, []float64{1, 0, math.Inf(1), 1e4}); math.Abs(slope-4./3) > 1e-12 {
+		t.Errorf("fit without the points at 0 and infinity = %v, want 4/3", slope)
+	}
+}
+
+func TestZeta(t *testing.T) {
+	if got := zeta(2); math.Abs(got-math.Pi*math.Pi/6) > 1e-7 {
+		t.Errorf("zeta(2) = %v", got)
+	}
+}
+
+// All tables of the paper, on small graphs: each has rows, and where counts are large the
+// Poisson estimates are near.
+func TestStabilityTables(t *testing.T) {
+	full, size := scales, webNodes
+	defer func() { scales, webNodes = full, size }()
+	scales = []struct{ n, runs int }{{700, 2}, {2000, 2}}
+	webNodes = 1000
+	for _, e := range stability {
+		t.Run(e.Name, func(t *testing.T) {
+			env := &Env{Data: t.TempDir(), Out: t.TempDir(), Seed: 1, Runs: 2}
+			r, err := e.Run(t.Context(), env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Rows) < 4 || len(r.Notes) == 0 {
+				t.Errorf("%d rows, %d notes", len(r.Rows), len(r.Notes))
+			}
+			if err := r.Write(env.Out, e.Name); err != nil {
+				t.Error(err)
+			}
+			for _, row := range r.Rows {
+				if r.Columns[0] != "quantity" || row[2] == nil {
+					continue
+				}
+				measured, _ := row[4].(float64)
+				poisson, _ := row[7].(float64)
+				if row[0] == "nodes of in-degree 0" && math.Abs(measured/poisson-1) > 0.1 {
+					t.Errorf("%v", row)
+				}
+				if row[0] == "reachable from 1 and 2" && math.Abs(measured/poisson-1) > 0.3 {
+					t.Errorf("%v", row)
+				}
+			}
+		})
+	}
+}
+
+// On cnr-2000: the sizes that other measurements of the same covers gave.
+func TestSetCoverFigures(t *testing.T) {
+	g, err := coverGraphs(&Env{Data: shared.Path(t, "data", "webgraphs")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cnr, err := g[0].load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		p    float64
+		size uint64
+	}{{1.2, 46934}, {2, 47790}} {
+		its, r, err := iterations(t.Context(), cnr, tt.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := its[len(its)-1]
+		if r.Taken != tt.size || last.taken != tt.size || last.covered != r.Coverable {
+			t.Errorf("p = %v: %d sets cover %d, iterations end at %d and %d; want %d", tt.p, r.Taken, r.Coverable, last.taken, last.covered, tt.size)
+		}
+		for i := 1; i < len(its); i++ {
+			if its[i].least >= its[i-1].least {
+				t.Errorf("p = %v: level %v after %v", tt.p, its[i].least, its[i-1].least)
+			}
+		}
+	}
+}
