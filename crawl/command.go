@@ -136,6 +136,7 @@ func (c *Crawl) Resume(name string) error {
 			}
 			for _, h := range e.byID {
 				if h.cursors[s.ID] != nil {
+					h.givenUp, h.failed = "", 0
 					e.q.Resume(h.id)
 					e.wake(h)
 				}

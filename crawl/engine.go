@@ -17,17 +17,18 @@ import (
 
 // An engine is one run of the loop. All fields belong to the goroutine of loop.
 type engine struct {
-	c      *Crawl
-	cfg    *Config
-	db     *store.DB
-	client *fetch.Client
-	q      *frontier.Queue[item]
-	hosts  map[string]*host
-	byID   []*host // by frontier.Host
-	sites  map[store.SiteID]*site
-	inHost map[string][]*site // sites by the host or domain of their scope
-	cycle  *store.CycleRecord
-	opened bool // the cycle is in the store
+	c       *Crawl
+	cfg     *Config
+	db      *store.DB
+	client  *fetch.Client
+	q       *frontier.Queue[item]
+	hosts   map[string]*host
+	byID    []*host // by frontier.Host
+	sites   map[store.SiteID]*site
+	inHost  map[string][]*site // sites by the host or domain of their scope
+	cycle   *store.CycleRecord
+	opened  bool // the cycle is in the store
+	resumed bool // an earlier run of the cycle was interrupted, nobody knows how
 
 	jobs    chan *job
 	answers chan *job
@@ -75,7 +76,7 @@ func (c *Crawl) newEngine(cycle *store.CycleRecord, opened bool) (*engine, error
 		return nil, err
 	}
 	e := &engine{
-		c: c, cfg: &c.cfg, db: c.db, client: client, cycle: cycle, opened: opened,
+		c: c, cfg: &c.cfg, db: c.db, client: client, cycle: cycle, opened: opened, resumed: opened,
 		hosts: map[string]*host{}, sites: map[store.SiteID]*site{}, inHost: map[string][]*site{}, woken: map[*host]bool{},
 		jobs: make(chan *job, c.cfg.Parallel), answers: make(chan *job, c.cfg.Parallel),
 		res: &Result{Cycle: cycle.Cycle}, began: time.Now(),
@@ -429,15 +430,18 @@ func (e *engine) release(j *job, now time.Time) {
 	} else {
 		h.failed = 0
 	}
-	if st := e.q.State(h.id); st.Paused {
+	if st := e.q.State(h.id); st.Paused && h.givenUp == "" {
 		e.pauseHost(h, st.Reason)
-	} else if next := st.Next.UnixMilli(); e.cfg.Delay > 0 || st.CrawlDelay > 0 || st.Backoff > 0 {
-		// Politeness holds across a restart. With a short delay the time is not worth a write.
-		if next-h.kept >= 500 && next > now.UnixMilli()+100 {
-			h.kept = next
-			e.fail(e.db.PutHost(&store.Host{Origin: h.name, NotBefore: next, LastRequest: now.UnixMilli(), Failures: st.Backoff}))
-		}
+	} else if next := st.Next; next.UnixMilli()-h.kept >= 1000 && next.After(now) {
+		e.keep(h, now) // a shorter wait is written at the end, and assumed after a crash
 	}
+}
+
+// keep writes until when a host is to be left alone, so that politeness holds across runs.
+func (e *engine) keep(h *host, now time.Time) {
+	st := e.q.State(h.id)
+	h.kept = st.Next.UnixMilli()
+	e.fail(e.db.PutHost(&store.Host{Origin: h.name, NotBefore: h.kept, LastRequest: now.UnixMilli(), Failures: st.Backoff}))
 }
 
 // maxFailures is how many requests in a row may stay without an answer before a host is left
@@ -450,13 +454,15 @@ func (e *engine) giveUp(h *host, why string) {
 		return
 	}
 	h.givenUp = why
-	e.q.Spill(h.id)
-	e.cfg.Log.Warn("left alone for the rest of this run", "host", h.name, "reason", why)
-	e.dropHost(h, why)
+	e.q.Pause(h.id, why)
+	if e.dropHost(h, why) {
+		e.cfg.Log.Warn("a host is left alone for the rest of this run", "host", h.name, "reason", why)
+	}
 }
 
-// dropHost ends the sites that only wait for a host that will not be asked.
-func (e *engine) dropHost(h *host, why string) {
+// dropHost notes at the sites of a host that it will not be asked any more; a cycle of
+// discovery there ends. It reports whether any of them has pages, and is not told as failed.
+func (e *engine) dropHost(h *host, why string) (hasPages bool) {
 	seen := map[store.SiteID]bool{}
 	for id := range h.cursors {
 		seen[id] = true
@@ -470,10 +476,12 @@ func (e *engine) dropHost(h *host, why string) {
 			continue
 		}
 		s.trouble = why
+		hasPages = hasPages || s.pages > 0
 		if s.rv != nil {
 			s.ended = true
 		}
 	}
+	return hasPages
 }
 
 // pauseHost stops the sites of a host that blocks us.
@@ -488,15 +496,20 @@ func (e *engine) pauseHost(h *host, why string) {
 	}
 }
 
-// restoreHost brings the politeness of an earlier run back.
+// restoreHost brings the politeness of an earlier run back. After a crash a request may have
+// been under way that left no trace: the host gets its delay first.
 func (e *engine) restoreHost(h *host) error {
 	rec, err := e.db.Host(h.name)
-	if err != nil || rec.NotBefore == 0 {
+	if err != nil {
 		return err
 	}
 	h.kept = rec.NotBefore
-	if t := time.UnixMilli(rec.NotBefore); t.After(time.Now()) {
-		e.q.Restore(h.id, frontier.State{Next: t, Backoff: rec.Failures})
+	next := time.UnixMilli(rec.NotBefore)
+	if from := e.began.Add(e.cfg.Delay); e.resumed && from.After(next) {
+		next = from
+	}
+	if next.After(time.Now()) {
+		e.q.Restore(h.id, frontier.State{Next: next, Backoff: rec.Failures})
 	}
 	return nil
 }

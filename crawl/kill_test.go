@@ -80,6 +80,7 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	t.Parallel()
 	kills := 20
 	if n, err := strconv.Atoi(os.Getenv("FORAGE_KILLS")); err == nil {
 		kills = n

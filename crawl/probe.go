@@ -22,6 +22,9 @@ func (e *engine) robots(j *job, now time.Time) {
 		o.tries++
 		why := "robots.txt: " + unreachable(j.out)
 		e.fail(e.db.PutHost(&store.Host{Origin: h.name, RobotsAt: e.c.now(), RobotsStatus: j.out.Status, RobotsProblem: why, NotBefore: h.kept}))
+		if j.out.Class == fetch.Timeout {
+			o.tries++ // it took long enough
+		}
 		if o.tries >= 3 || j.out.Class == fetch.DNS || j.out.Class == fetch.PrivateAddress || j.out.Class == fetch.BadPort || j.out.Class == fetch.TLS {
 			e.giveUp(h, why)
 		}

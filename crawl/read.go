@@ -96,11 +96,12 @@ func looksLikeList(b []byte) bool {
 func shape(body []byte, url string) uint64 {
 	path, _, _ := strings.Cut(pathOf(url), "?")
 	path = strings.TrimSuffix(path, "/")
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	if len(last) < 3 {
-		return hash(body)
+	for _, part := range []string{path, path[strings.LastIndexByte(path, '/')+1:]} {
+		if len(part) >= 3 {
+			body = bytes.ReplaceAll(body, []byte(part), nil)
+		}
 	}
-	return hash(bytes.ReplaceAll(body, []byte(last), nil))
+	return hash(body)
 }
 
 // page reads HTML.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"forage/graph"
@@ -162,15 +163,20 @@ func TestPartialFirstVisit(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
+			st := h.At(0)
 			first := map[string]bool{}
-			pages := 0
-			for v, alive := range h.At(0).Alive {
+			for v, alive := range st.Alive {
 				if alive && v < h.NumPages() {
 					first[unescaped(t, h.URLs[v])] = true
+				}
+			}
+			pages := 0
+			for v := range reach(st, []snap.ID{snap.ID(slices.Index(h.URLs, "/"))}) {
+				if int(v) < h.NumPages() {
 					pages++
 				}
 			}
-			limit := pages / 10
+			limit := max(1, pages/10)
 			ctx := context.Background()
 			r, err := c.Run(ctx, []Seed{{URL: web.URL + "/", Rules: store.Rules{MaxPages: limit}}})
 			if err != nil {

@@ -167,6 +167,11 @@ func (e *engine) finish() error {
 			}
 		}
 	}
+	for _, h := range e.byID {
+		if now := time.Now(); e.q.State(h.id).Next.After(now) {
+			e.keep(h, now)
+		}
+	}
 	if ended {
 		e.cycle.Ended = max(now, 1)
 	}

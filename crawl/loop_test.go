@@ -1,0 +1,649 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"forage/graph"
+	"forage/store"
+)
+
+// A web is a server whose pages are functions; it notes what it was asked for, and when.
+type web struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages map[string]http.HandlerFunc
+	asked map[string]int
+	times []time.Time
+	out   int // requests under way
+	most  int // at once
+	other http.HandlerFunc
+}
+
+func newWeb(t *testing.T) *web {
+	w := &web{pages: map[string]http.HandlerFunc{}, asked: map[string]int{}}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.asked[r.URL.RequestURI()]++
+		w.times = append(w.times, time.Now())
+		w.out++
+		w.most = max(w.most, w.out)
+		h := w.pages[r.URL.RequestURI()]
+		if h == nil {
+			h = w.other
+		}
+		w.mu.Unlock()
+		defer func() {
+			w.mu.Lock()
+			w.out--
+			w.mu.Unlock()
+		}()
+		if h == nil {
+			http.NotFound(rw, r)
+			return
+		}
+		h(rw, r)
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+// page answers with HTML; links are paths.
+func page(text string, links ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<!doctype html><title>%s</title><p>%s</p>", text, text)
+		for _, l := range links {
+			fmt.Fprintf(w, "<a href=\"%s\">x</a>\n", l)
+		}
+	}
+}
+
+func plain(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, strings.ReplaceAll(text, "HOST", r.Host))
+	}
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) }
+}
+
+func redirect(code int, to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(code)
+	}
+}
+
+func (w *web) count(uri string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked[uri]
+}
+
+func (w *web) total() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, k := range w.asked {
+		n += k
+	}
+	return n
+}
+
+func (w *web) set(uri string, h http.HandlerFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pages[uri] = h
+}
+
+func open(t *testing.T, change func(*Config)) *Crawl {
+	t.Helper()
+	cfg := loopback(t.TempDir())
+	if change != nil {
+		change(&cfg)
+	}
+	c, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.View().Check(func(p store.Problem) { t.Error(p) }); err != nil {
+			t.Error(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func (w *web) crawl(t *testing.T, c *Crawl, rules store.Rules) *Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := c.Run(ctx, []Seed{{URL: w.URL + "/", Rules: rules}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ctx.Err() != nil {
+		t.Fatal("the crawl did not end")
+	}
+	return r
+}
+
+func (w *web) revisit(t *testing.T, c *Crawl, p Plan) *Result {
+	t.Helper()
+	r, err := c.Revisit(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (w *web) doc(t *testing.T, c *Crawl, path string) *store.Doc {
+	t.Helper()
+	id, err := c.View().Find(w.URL + path)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	d, err := c.View().Doc(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestRedirects(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/301", "/302", "/307", "/rel/x", "/utf8", "/loop1", "/chain0", "/long0", "/b")
+	w.pages["/301"] = redirect(301, "/b")
+	w.pages["/302"] = redirect(302, "/b")
+	w.pages["/307"] = redirect(307, "/b#part")
+	w.pages["/rel/x"] = redirect(302, "../c?x")
+	w.pages["/utf8"] = redirect(301, "/caf\u00e9")
+	w.pages["/loop1"] = redirect(302, "/loop2")
+	w.pages["/loop2"] = redirect(302, "/loop1")
+	for i := range 12 {
+		w.pages[fmt.Sprintf("/chain%d", i)] = redirect(302, fmt.Sprintf("/chain%d", i+1))
+		w.pages[fmt.Sprintf("/long%d", i)] = redirect(302, fmt.Sprintf("/long%d", i+1))
+	}
+	w.pages["/chain10"] = page("end of the chain")
+	w.pages["/long12"] = page("too far")
+	w.pages["/b"] = page("b")
+	w.pages["/c?x"] = page("c")
+	w.pages["/caf%C3%A9"] = page("cafe")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	want := map[string]bool{"/": true, "/b": true, "/c": true, "/café": true, "/chain10": true}
+	if diff := differ(pagesOf(t, c.View(), func(*store.Doc) bool { return true }), want); diff != "" {
+		t.Error(diff)
+	}
+	for uri, n := range w.asked {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", uri, n)
+		}
+	}
+	if w.count("/long12") != 0 || w.count("/long10") != 1 {
+		t.Error("a chain of more than 10 redirects was followed to its end")
+	}
+	if d := w.doc(t, c, "/loop2"); d.Reason != "redirect_loop" || d.Status != 302 {
+		t.Errorf("/loop2: %q, status %d", d.Reason, d.Status)
+	}
+	if d := w.doc(t, c, "/301"); d.Status != 301 || d.Kind != store.Redirect {
+		t.Errorf("/301: status %d, %v", d.Status, d.Kind)
+	}
+	links, err := c.View().Links(w.doc(t, c, "/301"))
+	if err != nil || len(links) != 1 || links[0].To != w.doc(t, c, "/b").ID || links[0].Kind != store.ViaRedirect {
+		t.Errorf("links of /301: %v, %v", links, err)
+	}
+}
+
+func TestRedirectToAnotherHost(t *testing.T) {
+	far := newWeb(t)
+	far.pages["/"] = page("far away", "/more")
+	far.pages["/robots.txt"] = plain("User-agent: *\nDisallow: /private")
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/go")
+	w.pages["/go"] = redirect(301, far.URL+"/")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	if n := far.total(); n != 0 {
+		t.Errorf("the other host was asked %d times; it is out of scope", n)
+	}
+	if id, err := c.View().Find(far.URL + "/"); err != nil {
+		t.Error(err)
+	} else if d, _ := c.View().Doc(id); d.State != store.Skipped || d.Reason != "scope" {
+		t.Errorf("the target is %v, %q", d.State, d.Reason)
+	}
+}
+
+func TestRobots(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/robots.txt"] = plain("User-agent: *\nDisallow: /no\nSitemap: http://HOST/map.xml\n")
+	w.pages["/map.xml"] = func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "application/xml")
+		fmt.Fprintf(rw, "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http://%s/listed</loc><lastmod>2020-01-02</lastmod></url></urlset>", r.Host)
+	}
+	w.pages["/"] = page("home", "/no", "/no/deep", "/yes")
+	w.pages["/yes"] = page("yes")
+	w.pages["/listed"] = page("listed")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	if w.count("/no")+w.count("/no/deep") != 0 {
+		t.Error("a disallowed page was fetched")
+	}
+	if w.count("/sitemap.xml") != 0 {
+		t.Error("/sitemap.xml was asked for although robots.txt names another one")
+	}
+	if d := w.doc(t, c, "/no"); d.State != store.Skipped || d.Reason != "robots" {
+		t.Errorf("/no is %v, %q", d.State, d.Reason)
+	}
+	if d := w.doc(t, c, "/listed"); !d.IsPage() || d.LastMod != 1577923200 || d.Via != store.ViaSitemap {
+		t.Errorf("/listed: %+v", d)
+	}
+}
+
+func TestRobotsUnreachable(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	w.pages["/robots.txt"] = status(503)
+	w.pages["/"] = page("home")
+	c := open(t, nil)
+	r := w.crawl(t, c, store.Rules{})
+	if w.count("/") != 0 || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "503") {
+		t.Errorf("asked for / %d times, failed %v", w.count("/"), r.Failed)
+	}
+	if n, err := c.View().Counters(1); err != nil || n.Queued() != 1 {
+		t.Errorf("%d documents are kept, %v; want 1", n.Queued(), err)
+	}
+	w.set("/robots.txt", status(404))
+	if r = w.crawl(t, c, store.Rules{}); r.Known != 1 || len(r.Failed) != 0 {
+		t.Errorf("when robots.txt is back: %+v", r)
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b", "/c")
+	w.pages["/a"] = page("same")
+	w.pages["/b"] = page("same")
+	w.pages["/c"] = func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		io.WriteString(rw, "<link rel=canonical href=/a><p>printer's version")
+	}
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	w.crawl(t, c, store.Rules{})
+	a := w.doc(t, c, "/a")
+	for _, p := range []string{"/b", "/c"} {
+		if d := w.doc(t, c, p); d.DuplicateOf != a.ID {
+			t.Errorf("%s is a duplicate of %d, want %d", p, d.DuplicateOf, a.ID)
+		}
+	}
+	if a.DuplicateOf != graph.None {
+		t.Error("/a is a duplicate")
+	}
+	n, err := c.View().Counters(1)
+	if err != nil || n.Pages() != 4 || n.Distinct != 2 {
+		t.Errorf("%d pages, %d of them distinct, %v; want 4 and 2", n.Pages(), n.Distinct, err)
+	}
+}
+
+// TestGone checks that a page is gone after 410, or after 404 in two cycles, and never because
+// the whole site is away, and that nothing is new when it comes back.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b", "/c")
+	for _, p := range []string{"/a", "/b", "/c"} {
+		w.pages[p] = page(p)
+	}
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	is := func(path string, want bool) {
+		t.Helper()
+		if d := w.doc(t, c, path); (d.Gone != 0) != want {
+			t.Errorf("%s: gone %v, want %v", path, d.Gone != 0, want)
+		}
+	}
+	w.set("/a", status(410))
+	w.set("/b", status(404))
+	w.revisit(t, c, Plan{Full: true})
+	is("/a", true)
+	is("/b", false)
+	w.revisit(t, c, Plan{Full: true})
+	is("/b", true)
+	is("/c", false)
+	// The whole site vanishes for some cycles.
+	saved := maps.Clone(w.pages)
+	for _, code := range []int{404, 503, 404} {
+		w.mu.Lock()
+		clear(w.pages)
+		w.other = status(code)
+		w.pages["/robots.txt"] = status(404)
+		w.mu.Unlock()
+		w.revisit(t, c, Plan{Full: true})
+		is("/c", false)
+	}
+	w.mu.Lock()
+	w.pages, w.other = saved, nil
+	w.mu.Unlock()
+	w.set("/b", page("/b"))
+	r := w.revisit(t, c, Plan{Full: true})
+	if r.NewPages != 0 || r.Pages != 0 {
+		t.Errorf("when the site came back, %d pages were new", r.NewPages)
+	}
+	is("/b", false)
+	is("/a", true)
+}
+
+func TestConditionalRequests(t *testing.T) {
+	w := newWeb(t)
+	tag := `W/"x"`
+	var sent []string
+	w.pages["/"] = func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		if m := r.Header.Get("If-None-Match"); m != "" {
+			sent = append(sent, m)
+			rw.Header().Set("ETag", `W/"y"`)
+			rw.WriteHeader(304)
+			return
+		}
+		rw.Header().Set("ETag", tag)
+		io.WriteString(rw, "<a href=/a>a</a>")
+	}
+	w.pages["/a"] = page("a")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	r := w.revisit(t, c, Plan{Full: true})
+	w.revisit(t, c, Plan{Full: true})
+	if !slices.Equal(sent, []string{`W/"x"`, `W/"y"`}) {
+		t.Errorf("If-None-Match: %q", sent)
+	}
+	d := w.doc(t, c, "/")
+	links, err := c.View().Links(d)
+	if err != nil || len(links) != 1 || d.Status != 200 || d.Changes != 0 {
+		t.Errorf("after a 304: links %v, %v, status %d, %d changes", links, err, d.Status, d.Changes)
+	}
+	if d := w.doc(t, c, "/a"); d.Changes != 0 || d.Visits != 3 {
+		t.Errorf("the same bytes count as %d changes in %d visits", d.Changes, d.Visits)
+	}
+	if r.Refetched != 2 || r.NewPages != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSoft404(t *testing.T) {
+	w := newWeb(t)
+	w.other = func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" || r.URL.Path == "/sitemap.xml" {
+			http.NotFound(rw, r)
+			return
+		}
+		page("There is no "+r.URL.Path+" here", "deeper/page")(rw, r)
+	}
+	w.pages["/"] = page("home", "/real", "/lost/thing")
+	w.pages["/real"] = page("real")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	want := map[string]bool{"/": true, "/real": true}
+	if diff := differ(pagesOf(t, c.View(), func(*store.Doc) bool { return true }), want); diff != "" {
+		t.Error(diff)
+	}
+	if d := w.doc(t, c, "/lost/thing"); d.Kind != store.Soft404 || d.New != store.NotNew {
+		t.Errorf("/lost/thing is %v", d.Kind)
+	}
+	if n := w.total(); n > 10 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestTraps crawls sites that make up URLs without end: the real pages are all found, and
+// the requests stay bounded.
+func TestTraps(t *testing.T) {
+	t.Parallel()
+	n := 0
+	number := func() int { n++; return n }
+	real := []string{"/p0", "/p1", "/p2", "/p3", "/p4"}
+	tests := []struct {
+		name string
+		page func(rw http.ResponseWriter, r *http.Request)
+		most int
+	}{
+		{"the same page with new relative links", func(rw http.ResponseWriter, r *http.Request) {
+			io.WriteString(rw, "<title>x</title><a href=a/b/>1</a><a href=c/d/>2</a>")
+		}, 200},
+		{"path repeats", func(rw http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(rw, "<p>%d<a href=\"again/\">1</a>", number())
+		}, 60},
+		{"session numbers in the path", func(rw http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(rw, "<p>%s %d", r.URL.Path, number())
+			for _, p := range real {
+				fmt.Fprintf(rw, "<a href=\"%s;jsessionid=%d\">x</a>", p, number())
+			}
+		}, 60},
+		{"session numbers in the query", func(rw http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(rw, "<p>%s %d", r.URL.Path, number())
+			for _, p := range real {
+				fmt.Fprintf(rw, "<a href=\"%s?a=1&sid=%d\">x</a>", p, number())
+			}
+		}, 60},
+		{"ever new query strings", func(rw http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(rw, "<p>%d<a href=\"/calendar?day=%d\">x</a><a href=\"/calendar?day=%d\">x</a>", number(), number(), number())
+		}, maxQueries + 60},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWeb(t)
+			w.pages["/robots.txt"], w.pages["/sitemap.xml"] = status(404), status(404)
+			var mu sync.Mutex
+			w.other = func(rw http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				rw.Header().Set("Content-Type", "text/html")
+				test.page(rw, r)
+			}
+			w.pages["/"] = page("home", append(slices.Clone(real), "/start/")...)
+			c := open(t, nil)
+			w.crawl(t, c, store.Rules{})
+			if got := w.total(); got > test.most {
+				t.Errorf("%d requests, want at most %d", got, test.most)
+			}
+			for _, p := range real {
+				if w.doc(t, c, p).Status != 200 {
+					t.Errorf("%s was not fetched", p)
+				}
+			}
+			s, err := c.View().Site(1)
+			if err != nil || len(s.Traps) == 0 && w.doc(t, c, "/p0").Kind != store.Soft404 {
+				t.Errorf("no trap is reported: %+v, %v", s, err)
+			}
+		})
+	}
+}
+
+func TestBlocked(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = status(404), status(404)
+	var links []string
+	for i := range 40 {
+		links = append(links, fmt.Sprintf("/p%d", i))
+	}
+	w.pages["/"] = page("home", links...)
+	w.other = func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Cf-Mitigated", "challenge")
+		rw.WriteHeader(403)
+	}
+	c := open(t, func(cfg *Config) { cfg.Parallel = 64 })
+	r := w.crawl(t, c, store.Rules{})
+	s, err := c.View().Site(1)
+	if err != nil || s.State != store.SitePaused || !strings.Contains(s.Reason, "blocked") {
+		t.Errorf("the site is %v, %q, %v", s.State, s.Reason, err)
+	}
+	if r.Known != 1 {
+		t.Errorf("%d pages", r.Known)
+	}
+}
+
+// TestPoliteness measures at the server: never two requests at once, never two closer than
+// the delay, also when the crawl is stopped and started again.
+func TestPoliteness(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	var links []string
+	for i := range 12 {
+		links = append(links, fmt.Sprintf("/p%d", i))
+		w.pages[links[i]] = page(links[i], links...)
+	}
+	w.pages["/"] = page("home", links...)
+	const delay = 250 * time.Millisecond
+	dir := t.TempDir()
+	for run := range 4 {
+		c, err := Open(Config{Dir: dir, Parallel: 8, Delay: delay, Fetch: loopback("").Fetch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if run < 3 {
+			c.cfg.MaxTime = 700 * time.Millisecond
+		}
+		_, err = c.Run(ctx, []Seed{{URL: w.URL + "/", Rules: store.Rules{DelayMillis: delay.Milliseconds()}}})
+		cancel()
+		if err := errors.Join(err, c.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.most > 1 {
+		t.Errorf("%d requests at once", w.most)
+	}
+	for i := 1; i < len(w.times); i++ {
+		if gap := w.times[i].Sub(w.times[i-1]); gap < delay {
+			t.Errorf("requests %d and %d are %v apart", i-1, i, gap)
+		}
+	}
+	for uri, n := range w.asked {
+		if n != 1 && uri != "/robots.txt" {
+			t.Errorf("%s was fetched %d times", uri, n)
+		}
+	}
+	if len(w.asked) != 16 {
+		t.Errorf("%d URLs were asked for, want 16", len(w.asked))
+	}
+}
+
+func TestScopeAndLimits(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a/", "/b/", "/a/skip.html")
+	w.pages["/a/"] = page("a", "/a/1", "/a/2")
+	w.pages["/a/1"] = page("a1", "/a/1/x")
+	w.pages["/a/1/x"] = page("a1x")
+	w.pages["/a/2"] = page("a2")
+	w.pages["/a/skip.html"] = page("skip")
+	w.pages["/b/"] = page("b")
+	tests := []struct {
+		name  string
+		seed  string
+		rules store.Rules
+		want  []string
+	}{
+		{"all", "/", store.Rules{}, []string{"/", "/a/", "/a/1", "/a/1/x", "/a/2", "/a/skip.html", "/b/"}},
+		{"prefix", "/a/", store.Rules{Scope: "prefix"}, []string{"/a/", "/a/1", "/a/1/x", "/a/2"}},
+		{"include", "/", store.Rules{Include: []string{"/a/"}}, []string{"/", "/a/", "/a/1", "/a/1/x", "/a/2", "/a/skip.html"}},
+		{"exclude wins", "/", store.Rules{Include: []string{"/a/"}, Exclude: []string{`\.html$`}}, []string{"/", "/a/", "/a/1", "/a/1/x", "/a/2"}},
+		{"seeds alone", "/", store.Rules{MaxDepth: -1}, []string{"/"}},
+		{"depth 2", "/", store.Rules{MaxDepth: 2}, []string{"/", "/a/", "/a/1", "/a/2", "/a/skip.html", "/b/"}},
+		{"pages", "/", store.Rules{MaxPages: 2}, nil},
+		{"budget", "/", store.Rules{Budget: 3}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var skipped strings.Builder
+			c := open(t, func(cfg *Config) { cfg.Skipped = &skipped })
+			r, err := c.Run(context.Background(), []Seed{{URL: w.URL + test.seed, Rules: test.rules}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := pagesOf(t, c.View(), func(*store.Doc) bool { return true })
+			switch {
+			case test.rules.MaxPages > 0:
+				if len(got) != test.rules.MaxPages {
+					t.Errorf("%d pages", len(got))
+				}
+			case test.rules.Budget > 0:
+				if int(r.Fetched) != test.rules.Budget {
+					t.Errorf("%d fetched", r.Fetched)
+				}
+			default:
+				want := map[string]bool{}
+				for _, p := range test.want {
+					want[p] = true
+				}
+				if diff := differ(got, want); diff != "" {
+					t.Error(diff)
+				}
+				if len(want) < 7 && !strings.Contains(skipped.String(), "\t") && test.seed == "/" {
+					t.Errorf("no URL is reported as skipped: %q", skipped.String())
+				}
+			}
+		})
+	}
+}
+
+// TestChangedRules goes on with a crawl under other rules: they hold for what waits.
+func TestChangedRules(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b")
+	w.pages["/a"] = page("a")
+	w.pages["/b"] = page("b")
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	w.crawl(t, c, store.Rules{MaxPages: 1})
+	if r := w.crawl(t, c, store.Rules{MaxPages: 1}); r.Fetched != 0 || len(r.Finished) != 1 {
+		t.Errorf("the same again fetched %d", r.Fetched)
+	}
+	w.crawl(t, c, store.Rules{Exclude: []string{"/b"}})
+	want := map[string]bool{"/": true, "/a": true}
+	if diff := differ(pagesOf(t, c.View(), func(*store.Doc) bool { return true }), want); diff != "" {
+		t.Error(diff)
+	}
+	if d := w.doc(t, c, "/b"); d.Reason != "exclude" {
+		t.Errorf("/b is %v, %q", d.State, d.Reason)
+	}
+}
+
+// TestPolicies crawls a site in the order of every explorer: all find the same pages.
+func TestPolicies(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/1", "/2")
+	for i := 1; i < 30; i++ {
+		w.pages[fmt.Sprint("/", i)] = page(fmt.Sprint(i), fmt.Sprint("/", 2*i), fmt.Sprint("/", 2*i+1))
+	}
+	for _, p := range []string{"bfs", "dfs", "random", "rw"} {
+		t.Run(p, func(t *testing.T) {
+			c := open(t, func(cfg *Config) { cfg.Policy = p })
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			c.cfg.MaxTotal = 12
+			if r, err := c.Run(ctx, []Seed{{URL: w.URL + "/"}}); err != nil || r.Fetched > 12 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			c.cfg.MaxTotal = 0
+			r, err := c.Run(ctx, []Seed{{URL: w.URL + "/"}})
+			if err != nil || r.Known != 30 {
+				t.Errorf("%+v, %v; want 30 pages", r, err)
+			}
+		})
+	}
+}
