@@ -2,9 +2,11 @@ package fetch
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // special are the blocks that the IANA special-purpose address registries do not call globally
@@ -105,6 +107,12 @@ func isGlobal(a netip.Addr) bool {
 		}
 	}
 	return a.IsValid()
+}
+
+// Dialer returns a dialer that connects to public addresses and those in allow only, for
+// clients of APIs that are not crawled.
+func Dialer(allow []netip.Prefix) *net.Dialer {
+	return &net.Dialer{Timeout: 30 * time.Second, Control: guard{allow}.control}
 }
 
 // control is the dialer's last word before it connects: it sees the address that is used,
