@@ -104,3 +104,17 @@ type DegreeObserver interface {
 	// It comes after an answer that shows v, or never.
 	ObserveDegree(v graph.Node, degree int)
 }
+
+// A Walker is a Policy that walks: what it saw can be weighted so that it stands for the whole.
+type Walker interface {
+	// Steps returns the steps so far, repeats included, in order. The caller must not change
+	// them.
+	Steps() []Step
+}
+
+// A Step is one step of a walk.
+type Step struct {
+	Walker int // of several
+	Node   graph.Node
+	Degree int
+}

@@ -24,6 +24,7 @@ type exploreFlags struct {
 	start    string
 	directed bool
 	json     bool
+	of       live
 }
 
 // exploreRun is what one run shows.
@@ -43,7 +44,7 @@ type exploreRun struct {
 func exploreCmd() *cobra.Command {
 	var f exploreFlags
 	cmd := &cobra.Command{
-		Use:   "explore GRAPH",
+		Use:   "explore GRAPH | --source NAME",
 		Short: "Find as many nodes as possible in a graph that only queries reveal",
 		Long: `Explore hides a graph and lets a policy crawl it: a query shows the neighbours of one node,
 and only nodes that an answer has shown can be queried. What counts is how many nodes are
@@ -53,10 +54,25 @@ its count that the policy misses. The oracle is greedy and no upper bound: regre
 negative.
 
 Policies: learned, which predicts the yield of each open node online, is the one to use; de is
-DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare with.`,
-		Example: "  forage explore network.tsv.gz --policy learned --budget 10% --runs 5\n  forage explore web.arcs --directed --policy bfs --budget 500 --start 0 --json",
-		Args:    arguments(cobra.ExactArgs(1)),
+DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare with.
+
+With --source the graph is a live API, described by a JSON file (see the package comment of
+source, or docs/formats.md) or known by name; answers are kept in the folder -o as they come,
+and the same command goes on after an interruption. There is no oracle then.`,
+		Example: "  forage explore network.tsv.gz --policy learned --budget 10% --runs 5\n  forage explore web.arcs --directed --policy bfs --budget 500 --start 0 --json\n  forage explore --source mastodon:mastodon.example --start 1 --budget 200 -o sample",
+		Args:    arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(explore.Names(), f.policy) {
+				return usagef("--policy: there is no explorer %q; known: %s", f.policy, strings.Join(explore.Names(), " "))
+			}
+			switch {
+			case f.of.source != "" && len(args) > 0:
+				return usagef("want a graph or --source, not both")
+			case f.of.source != "":
+				return f.live(cmd)
+			case len(args) == 0:
+				return usagef("want a graph to explore, or --source; see 'forage explore --help'")
+			}
 			return f.hidden(cmd, args[0])
 		},
 	}
@@ -69,15 +85,13 @@ DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare wi
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
 	fs.StringVar(&f.start, "start", "", "start node (default: one at random for each run)")
 	fs.BoolVar(&f.directed, "directed", false, "answers list out-links only; otherwise links count both ways")
+	f.of.add(cmd)
 	fs.BoolVar(&f.json, "json", false, "one JSON object a run")
 	return cmd
 }
 
 // hidden runs the policy on the graph at path.
 func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
-	if !slices.Contains(explore.Names(), f.policy) {
-		return usagef("--policy: there is no explorer %q; known: %s", f.policy, strings.Join(explore.Names(), " "))
-	}
 	if f.runs < 1 {
 		return usagef("--runs %d: want at least 1", f.runs)
 	}
