@@ -45,3 +45,8 @@ sites: ## every history of the data beside the project: first visits, recrawls, 
 
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m
+
+bench-cover: ## what the set cover engines reach; makes graphs of 1 GB below BENCH_DIR
+	go run ./internal/benchcover -shared $(or $(FORAGE_SHARED),../shared) -dir $(BENCH_DIR)
+
+BENCH_DIR ?= /tmp/bench-cover

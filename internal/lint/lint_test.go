@@ -54,6 +54,7 @@ var imports = map[string]string{
 	"internal/lint":       "",
 	"internal/shared":     "",
 	"internal/invariants": "",
+	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit retain snap source replay " +
 		"fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export lab",
