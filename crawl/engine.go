@@ -33,6 +33,7 @@ type engine struct {
 	jobs    chan *job
 	answers chan *job
 	out     int // jobs under way
+	lookups int // of these, those that only look an address up
 	woken   map[*host]bool
 	batch   []graph.Node
 	began   time.Time
@@ -274,6 +275,19 @@ func (e *engine) handOut(now time.Time) {
 			return
 		}
 		h, s := e.byID[id], e.sites[it.site]
+		if !h.addressed && e.cfg.Delay > 0 && e.cfg.Fetch.Proxy == nil {
+			// The bound of requests to one address holds from the first one on.
+			h.addressed = true
+			if a, err := netip.ParseAddr(name(h.name)); err != nil {
+				e.out++
+				e.lookups++
+				e.jobs <- &job{host: h, item: it, site: s, lookup: true}
+				continue
+			} else if !e.q.SetAddr(id, a) {
+				e.q.Undo(id, it)
+				continue
+			}
+		}
 		if it.work == fetchNew || it.work == fetchOld {
 			if it.work == fetchNew && !s.room() {
 				e.q.Release(id, now, frontier.Answer{})
@@ -297,12 +311,14 @@ func (e *engine) handOut(now time.Time) {
 			j.url = it.url
 		}
 		e.out++
-		if e.cfg.MaxTotal > 0 && e.res.Fetched+int64(e.out) >= e.cfg.MaxTotal {
+		if e.cfg.MaxTotal > 0 && e.res.Fetched+int64(e.out-e.lookups) >= e.cfg.MaxTotal {
 			e.stop("--max-total")
 		}
 		h.lastOut = now
-		if a, err := netip.ParseAddr(name(h.name)); err == nil {
-			e.q.SetAddr(id, a)
+		if d := min(e.q.State(id).CrawlDelay, frontier.MaxDelay); d > e.cfg.Delay {
+			// Should we be killed before the answer, the next run knows when to ask again.
+			h.kept = now.Add(d).UnixMilli()
+			e.fail(e.db.PutHost(&store.Host{Origin: h.name, NotBefore: h.kept, LastRequest: now.UnixMilli()}))
 		}
 		e.jobs <- j
 	}
@@ -376,6 +392,14 @@ func (e *engine) commit() (woken bool) {
 func (e *engine) take(j *job) {
 	e.out--
 	h, now := j.host, time.Now()
+	if j.lookup { // no request was made: the same item is next
+		e.lookups--
+		if j.addr.IsValid() {
+			e.q.SetAddr(h.id, j.addr)
+		}
+		e.q.Undo(h.id, j.item)
+		return
+	}
 	if j.err != nil { // the run is being interrupted: the document goes on waiting
 		e.q.Undo(h.id, j.item)
 		if j.work == fetchNew || j.work == fetchOld {

@@ -38,8 +38,10 @@ type host struct {
 	waiting bool               // for a robots.txt: nothing else is given out
 	failed  int                // requests in a row without an answer
 	givenUp string             // why nothing more is asked in this run
-	lastOut time.Time
-	kept    int64 // NotBefore as stored
+	// addressed: the frontier knows the address, or could not be told.
+	addressed bool
+	lastOut   time.Time
+	kept      int64 // NotBefore as stored
 }
 
 // A cursor tells how far a queue of the store has been handed out.

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"net/netip"
 
 	"forage/fetch"
 	"forage/fetch/link"
@@ -20,6 +21,9 @@ type job struct {
 	soft               bool     // the site has pages for what is not there: fingerprint the body
 	ignore             []string // query parameters that do not count
 
+	lookup bool       // look the host's address up, make no request
+	addr   netip.Addr // what that found
+
 	out     *fetch.Outcome
 	err     error // the run was cancelled
 	rules   *fetch.Robots
@@ -35,6 +39,12 @@ type reader struct {
 
 // do makes the request of j and reads the answer.
 func (r *reader) do(ctx context.Context, j *job) {
+	if j.lookup {
+		if as, err := r.client.Resolve(ctx, name(j.host.name)); err == nil && len(as) > 0 {
+			j.addr = as[0]
+		}
+		return
+	}
 	if j.work == fetchRobots {
 		j.rules, j.out, j.err = r.client.Robots(ctx, j.url)
 		return

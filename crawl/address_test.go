@@ -1,0 +1,63 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"forage/store"
+)
+
+// TestAddressBound crawls many hosts at one address and measures there: never more than eight
+// requests at once, from the very first ones on, whether the address stands in the URL or
+// has to be looked up.
+func TestAddressBound(t *testing.T) {
+	for _, name := range []string{"127.0.0.1", "localhost"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			now, most, total := 0, 0, 0
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				now++
+				total++
+				most = max(most, now)
+				mu.Unlock()
+				time.Sleep(3 * time.Millisecond) // the server's work: requests overlap
+				mu.Lock()
+				now--
+				mu.Unlock()
+				switch r.URL.Path {
+				case "/robots.txt":
+					http.NotFound(w, r)
+				case "/", "/a", "/b":
+					page(r.Host+r.URL.Path, "/a", "/b")(w, r)
+				default:
+					http.NotFound(w, r)
+				}
+			})
+			var seeds []Seed
+			for range 30 {
+				s := httptest.NewServer(h)
+				t.Cleanup(s.Close)
+				_, port, _ := strings.Cut(s.Listener.Addr().String(), ":")
+				seeds = append(seeds, Seed{URL: fmt.Sprintf("http://%s:%s/", name, port), Rules: store.Rules{}})
+			}
+			c := open(t, func(cfg *Config) { cfg.Parallel, cfg.Delay = 64, time.Millisecond })
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			r, err := c.Run(ctx, seeds)
+			if err != nil || ctx.Err() != nil {
+				t.Fatal(err, ctx.Err())
+			}
+			if r.Pages != 90 || most > 8 {
+				t.Errorf("%d pages, want 90; %d requests at once, %d in all", r.Pages, most, total)
+			}
+		})
+	}
+}
