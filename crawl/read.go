@@ -120,7 +120,7 @@ func (r *reader) page(j *job, c *content) {
 	c.links = make([]foundLink, len(p.Links))
 	for i := range p.Links {
 		l := &p.Links[i]
-		c.links[i] = foundLink{url: l.URL, kind: linkKinds[l.Kind], nofollow: l.NoFollow, place: l.Place, main: l.Kind == link.Sitemap}
+		c.links[i] = foundLink{url: l.URL, given: l.Given, kind: linkKinds[l.Kind], nofollow: l.NoFollow, place: l.Place, main: l.Kind == link.Sitemap}
 	}
 }
 

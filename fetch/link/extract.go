@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/nlnwa/whatwg-url/url"
 )
 
 // An Extractor reads pages, one after another, and keeps its room from one to the next: the
@@ -23,6 +25,7 @@ type Extractor struct {
 	ends  []int    // where each of them ends in urls; -1: no URL
 	room  []byte   // unescaped attribute values
 	text  []byte   // the decoded body
+	spare []byte   // a URL as given
 	docs  dateRank // where Published comes from
 
 	baseSeen   bool
@@ -38,6 +41,7 @@ type Extractor struct {
 // A ref is a reference that is yet to be resolved: a base may come after it.
 type ref struct {
 	url         []byte
+	given       string
 	kind        Kind
 	nofollow    bool
 	place       uint32
@@ -401,7 +405,7 @@ func (x *Extractor) srcset(a int) {
 func (x *Extractor) resolve(o Options) {
 	p := &x.page
 	for i := range x.refs {
-		x.one(x.refs[i].url, o.IgnoreParams)
+		x.refs[i].given = x.one(x.refs[i].url, o.IgnoreParams)
 	}
 	for i := range x.media {
 		x.one(x.media[i].url, nil)
@@ -420,7 +424,7 @@ func (x *Extractor) resolve(o Options) {
 			continue
 		}
 		r := &x.refs[i]
-		p.Links = append(p.Links, Link{URL: u, Kind: r.kind, NoFollow: r.nofollow || p.NoFollow, Place: r.place, node: r.node, start: r.start, stop: r.stop})
+		p.Links = append(p.Links, Link{URL: u, Given: r.given, Kind: r.kind, NoFollow: r.nofollow || p.NoFollow, Place: r.place, node: r.node, start: r.start, stop: r.stop})
 		if r.kind == Canonical && p.Canonical == "" {
 			p.Canonical = u
 		}
@@ -432,35 +436,61 @@ func (x *Extractor) resolve(o Options) {
 	}
 }
 
-// one appends the identity of ref to urls; nothing where it is no URL to be fetched.
-func (x *Extractor) one(ref []byte, ignore []string) {
+// one appends the identity of ref to urls, nothing where it is no URL to be fetched, and
+// returns the URL as given where that differs.
+func (x *Extractor) one(ref []byte, ignore []string) (given string) {
+	defer func() { x.ends = append(x.ends, len(x.urls)) }()
 	start := len(x.urls)
 	base := &x.base
 	if base.url == "" {
 		base = nil
 	}
-	out, ok := fast(x.urls, base, ref)
+	out, ok := fast(x.urls, base, ref, asIdentity)
 	if ok {
 		x.urls = out
+		if bytes.IndexByte(ref, '%') >= 0 && bytes.IndexByte(out[start:], '%') >= 0 {
+			if as, ok := fast(x.spare[:0], base, ref, asReference); ok {
+				if x.spare = as; !bytes.Equal(as, out[start:]) {
+					given = string(as)
+				}
+			}
+		}
 		if len(ignore) > 0 && bytes.IndexByte(out[start:], '?') >= 0 {
-			x.urls = append(out[:start], DropParams(string(out[start:]), ignore)...)
+			whole := string(out[start:])
+			if id := DropParams(whole, ignore); id != whole {
+				x.urls = append(out[:start], id...)
+				if given == "" {
+					given = whole
+				}
+			}
 		}
-	} else if !otherScheme(ref) {
-		var id string
-		var err error
-		if base != nil {
-			id, err = base.resolveSlow(string(ref))
-		} else {
-			id, err = Parse(string(ref))
-		}
-		switch {
-		case err == nil:
-			x.urls = append(x.urls, DropParams(id, ignore)...)
-		case !errors.Is(err, ErrScheme):
+		return given
+	}
+	if otherScheme(ref) {
+		return ""
+	}
+	// Its escapes may have to change: the standard's own algorithm tells from what to what.
+	var u *url.Url
+	var err error
+	if base != nil {
+		u, err = base.parse(string(ref))
+	} else {
+		u, err = parse(string(ref), nil)
+	}
+	if err == nil {
+		given, err = reference(u, string(ref))
+	}
+	if err != nil {
+		if !errors.Is(err, ErrScheme) {
 			x.page.Bad++
 		}
+		return ""
 	}
-	x.ends = append(x.ends, len(x.urls))
+	id := DropParams(unescape(given), ignore)
+	if x.urls = append(x.urls, id...); id == given {
+		return ""
+	}
+	return given
 }
 
 // otherScheme reports whether ref plainly has a scheme that is not fetched, such as mailto:

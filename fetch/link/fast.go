@@ -1,6 +1,9 @@
 package link
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Classes of bytes, as bits of class.
 const (
@@ -35,12 +38,20 @@ var class = func() (t [256]uint8) {
 	return t
 }()
 
+// A form tells which escapes a URL is written with.
+type form bool
+
+const (
+	asIdentity  form = false // those of an identity
+	asReference form = true  // those that it came with, as Base.Reference
+)
+
 // fast appends the identity of ref against base to dst, as Base.Resolve defines it, or without a
-// base that of the absolute URL ref. It knows the usual forms only (http and https, plain
-// hosts, ASCII) and returns ok=false and dst as it was where the standard's own algorithm has
+// base that of the absolute URL ref; or, as f says, the URL with its escapes as they stand. It knows the usual forms only (http and https, plain
+// hosts) and returns ok=false and dst as it was where the standard's own algorithm has
 // to decide. One pass over ref, no allocation if dst has room. A fuzz test holds it to the
 // slow way.
-func fast[T string | []byte](dst []byte, base *Base, ref T) (out []byte, ok bool) {
+func fast[T string | []byte](dst []byte, base *Base, ref T, f form) (out []byte, ok bool) {
 	if len(ref) > MaxURL {
 		return dst, false
 	}
@@ -75,7 +86,7 @@ func fast[T string | []byte](dst []byte, base *Base, ref T) (out []byte, ok bool
 	case n == 0 || ref[0] == '#':
 		return append(out, base.url...), true
 	case ref[0] == '?':
-		return query(dst, append(out, base.url[:base.path]...), ref)
+		return query(dst, append(out, base.url[:base.path]...), base, ref, f)
 	case ref[0] == '/' && n > 1 && ref[1] == '/':
 		out = append(append(out, base.scheme...), "://"...)
 		if out, i, ok = authority(out, ref, 2, base.scheme); !ok {
@@ -114,16 +125,13 @@ func fast[T string | []byte](dst []byte, base *Base, ref T) (out []byte, ok bool
 			i++
 			continue
 		}
-		if i < n && ref[i] == '%' {
-			if i+2 >= n || class[ref[i+1]]&isHex == 0 || class[ref[i+2]]&isHex == 0 || class[unhex(ref[i+1])<<4|unhex(ref[i+2])]&isUnreserved != 0 {
+		if i < n && ref[i] != '/' && ref[i] != '?' && ref[i] != '#' {
+			used := 0
+			if out, used = escaped(out, ref[i:], f); used == 0 {
 				return dst, false
 			}
-			out = append(out, '%', upper(ref[i+1]), upper(ref[i+2]))
-			i += 3
+			i += used
 			continue
-		}
-		if i < n && ref[i] != '/' && ref[i] != '?' && ref[i] != '#' {
-			return dst, false
 		}
 		// The segment ends here.
 		dots := false
@@ -142,7 +150,7 @@ func fast[T string | []byte](dst []byte, base *Base, ref T) (out []byte, ok bool
 			return out, true
 		}
 		if ref[i] == '?' {
-			return query(dst, out, ref[i:])
+			return query(dst, out, base, ref[i:], f)
 		}
 		if i++; !dots {
 			out = append(out, '/')
@@ -152,7 +160,7 @@ func fast[T string | []byte](dst []byte, base *Base, ref T) (out []byte, ok bool
 }
 
 // query appends ref, which starts with "?".
-func query[T string | []byte](dst, out []byte, ref T) ([]byte, bool) {
+func query[T string | []byte](dst, out []byte, base *Base, ref T, f form) ([]byte, bool) {
 	out = append(out, '?')
 	for i, n := 1, len(ref); ; {
 		run := i
@@ -163,12 +171,43 @@ func query[T string | []byte](dst, out []byte, ref T) ([]byte, bool) {
 		if i == n || ref[i] == '#' {
 			return out, true
 		}
-		if ref[i] != '%' || i+2 >= n || class[ref[i+1]]&isHex == 0 || class[ref[i+2]]&isHex == 0 || class[unhex(ref[i+1])<<4|unhex(ref[i+2])]&isUnreserved != 0 {
+		if ref[i] >= utf8.RuneSelf && base != nil && base.enc != nil {
 			return dst, false
 		}
-		out = append(out, '%', upper(ref[i+1]), upper(ref[i+2]))
-		i += 3
+		used := 0
+		if out, used = escaped(out, ref[i:], f); used == 0 {
+			return dst, false
+		}
+		i += used
 	}
+}
+
+// escaped appends what ref starts with, of a path or query: an escape, a space, or a character
+// beyond ASCII. It returns how many bytes that was, 0 for anything else.
+func escaped[T string | []byte](out []byte, ref T, f form) ([]byte, int) {
+	switch c := ref[0]; {
+	case c == ' ':
+		return append(out, "%20"...), 1
+	case c == '%':
+		if len(ref) < 3 || class[ref[1]]&isHex == 0 || class[ref[2]]&isHex == 0 || class[unhex(ref[1])<<4|unhex(ref[2])]&isUnreserved != 0 {
+			return out, 0
+		}
+		if f == asReference {
+			return append(out, ref[:3]...), 3
+		}
+		return append(out, '%', upper(ref[1]), upper(ref[2])), 3
+	case c >= utf8.RuneSelf:
+		var b [utf8.UTFMax]byte
+		r, size := utf8.DecodeRune(b[:copy(b[:], ref)])
+		if r == utf8.RuneError {
+			return out, 0
+		}
+		for _, c := range b[:size] {
+			out = append(out, '%', upperHex[c>>4], upperHex[c&15])
+		}
+		return out, size
+	}
+	return out, 0
 }
 
 // authority appends host and port, which start at ref[i], and returns where they end.

@@ -24,7 +24,7 @@ const MaxURL = 8192
 // server may tell it apart. Parse(Parse(u)) is Parse(u). Errors wrap ErrScheme or ErrNoURL.
 func Parse(raw string) (string, error) {
 	var room [256]byte
-	if out, ok := fast(room[:0], nil, raw); ok {
+	if out, ok := fast(room[:0], nil, raw, asIdentity); ok {
 		if string(out) == raw {
 			return raw, nil
 		}
@@ -59,6 +59,12 @@ func parse(raw string, base *url.Url) (u *url.Url, err error) {
 
 // identity returns the identity of a parsed URL.
 func identity(u *url.Url, raw string) (string, error) {
+	href, err := reference(u, raw)
+	return unescape(href), err
+}
+
+// reference returns a parsed URL without fragment, user and password.
+func reference(u *url.Url, raw string) (string, error) {
 	if p := u.Protocol(); p != "http:" && p != "https:" {
 		return "", fmt.Errorf("%w: %q", ErrScheme, shorten(raw))
 	}
@@ -66,7 +72,7 @@ func identity(u *url.Url, raw string) (string, error) {
 		u.SetUsername("")
 		u.SetPassword("")
 	}
-	return unescape(u.Href(true)), nil
+	return u.Href(true), nil
 }
 
 // shorten cuts a URL for a message.
@@ -190,7 +196,7 @@ func (b *Base) URL() string { return b.url }
 // Resolve returns the identity of a reference. Errors wrap ErrScheme or ErrNoURL.
 func (b *Base) Resolve(ref string) (string, error) {
 	var room [256]byte
-	if out, ok := fast(room[:0], b, ref); ok {
+	if out, ok := fast(room[:0], b, ref, asIdentity); ok {
 		return string(out), nil
 	}
 	return b.resolveSlow(ref)
@@ -204,17 +210,18 @@ func (b *Base) resolveSlow(ref string) (string, error) {
 	return identity(u, ref)
 }
 
-// Reference returns the URL that a reference resolves to as a browser has it, without
-// fragment, before identity is taken. Errors wrap ErrScheme or ErrNoURL.
+// Reference returns the URL that a reference resolves to as a browser asks for it, without
+// fragment, user and password, before identity is taken. Errors wrap ErrScheme or ErrNoURL.
 func (b *Base) Reference(ref string) (string, error) {
+	var room [256]byte
+	if out, ok := fast(room[:0], b, ref, asReference); ok {
+		return string(out), nil
+	}
 	u, err := b.parse(ref)
 	if err != nil {
 		return "", err
 	}
-	if _, err := identity(u, ref); err != nil {
-		return "", err
-	}
-	return u.Href(true), nil
+	return reference(u, ref)
 }
 
 func (b *Base) parse(ref string) (*url.Url, error) {

@@ -120,6 +120,15 @@ func checkEqual(t *testing.T, base, ref string) {
 	if got != want || (err == nil) != (wantErr == nil) {
 		t.Fatalf("Resolve(%q, %q) = %q, %v; the slow path says %q, %v", base, ref, got, err, want, wantErr)
 	}
+	if fastRef, ok := fast(nil, b, ref, asReference); ok {
+		u, err := b.parse(ref)
+		if err != nil {
+			t.Fatalf("Reference(%q, %q) = %q; the slow path refuses: %v", base, ref, fastRef, err)
+		}
+		if slowRef, err := reference(u, ref); err != nil || slowRef != string(fastRef) {
+			t.Fatalf("Reference(%q, %q) = %q; the slow path says %q, %v", base, ref, fastRef, slowRef, err)
+		}
+	}
 	if err == nil {
 		if again, err := Parse(got); err != nil || again != got {
 			t.Fatalf("Parse(%q) = %q, %v: not idempotent", got, again, err)
@@ -130,7 +139,7 @@ func checkEqual(t *testing.T, base, ref string) {
 var refs = []string{
 	"a", "/a/b", "../x", "./", "..", "/a/../../b/.", "?q=1", "?q=a%20b", "#f", "", "//h.test/x", "//h.test:80", "http://h.test", "https://h.test:443/a#b",
 	"http:x", "a:b", "x/y:z", "/%41%2f%2F", "a%2e%2e/b", "/a b", "\\x", "/x?y#z", "http://127.0.0.1:8080/p/1", "http://1.2.3/", "http://xn--bcher-kva.test/", "http://a--b.test/",
-	"http://h_x.test/", "https://h.test/a/%E4%B8%AD?x=%e4", "/a//b", "//", "/..", "/.", "/...", "/.a", "/a/..b", "/a/b?c/../d", "/a|b^c", "/a'b?c'd", ";p=1", "@", "/%", "/%4", "/%zz", "\t/a\n", " a ",
+	"http://h_x.test/", "https://h.test/a/%E4%B8%AD?x=%e4", "/a//b", "//", "/..", "/.", "/...", "/.a", "/a/..b", "/a/b?c/../d", "/a|b^c", "/a'b?c'd", ";p=1", "@", "/%", "/%4", "/%zz", "\t/a\n", " a ", "/ü/中?ü=é", "a b?c d#e f", "/%e4%B8?%e4", "/\xff", "/%c3%bc/../x",
 }
 
 func TestFastPathAgainstSlow(t *testing.T) {

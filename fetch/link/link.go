@@ -40,6 +40,7 @@ func (k Kind) String() string {
 // A Link is one reference of a page to a document over http or https.
 type Link struct {
 	URL      string // identity; shares memory with those of the other links: clone what is kept for long
+	Given    string // the URL before identity is taken, as Base.Reference, where that differs; "" elsewhere
 	Kind     Kind
 	NoFollow bool   // by rel, meta robots or X-Robots-Tag
 	Place    uint32 // hash of the DOM path with class and id names, digits apart; 0: from a header
@@ -124,7 +125,7 @@ func (p *Page) Text(l *Link) string {
 // collapse makes each run of white space one space, trims s and cuts it to maxText bytes at
 // the start of a character.
 func collapse(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\ufffd")
 	if len(s) <= maxText {
 		return s
 	}

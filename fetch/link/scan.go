@@ -317,7 +317,7 @@ func nameOf(b []byte) name {
 			if 'A' <= c && c <= 'Z' {
 				c |= 0x20
 			}
-			if c >= 0x80 {
+			if c >= 0x80 || c == 0 {
 				return hashName(b)
 			}
 			n |= name(c) << (8 * i)

@@ -34,6 +34,9 @@ func scanned(b []byte) string {
 		case endToken:
 			fmt.Fprintf(&out, "\n</%s>", lower(s.label))
 		case startToken:
+			if spelt := s.tag.spelt(); s.tag&hashedName == 0 && spelt != lower(s.label) {
+				fmt.Fprintf(&out, "taken for %q", spelt)
+			}
 			fmt.Fprintf(&out, "\n<%s", lower(s.label))
 			for a, name := range attrNames {
 				if s.has(a) {
@@ -43,6 +46,14 @@ func scanned(b []byte) string {
 			out.WriteString(">")
 		}
 	}
+}
+
+// spelt returns the letters of a name that is no hash.
+func (n name) spelt() (s string) {
+	for ; n != 0; n >>= 8 {
+		s += string(rune(n & 0xff))
+	}
+	return s
 }
 
 // modelled writes the tokens of b as the model sees them.

@@ -1,0 +1,225 @@
+package link
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const at = "http://ex.test/dir/page.html"
+
+// listed writes links as "kind url", nofollow ones with "!".
+func listed(p *Page) (out []string) {
+	for i := range p.Links {
+		l := &p.Links[i]
+		mark := ""
+		if l.NoFollow {
+			mark = "!"
+		}
+		out = append(out, l.Kind.String()+mark+" "+strings.TrimPrefix(l.URL, "http://ex.test"))
+	}
+	return out
+}
+
+func TestKinds(t *testing.T) {
+	for html, want := range map[string][]string{
+		`<frameset><frame src=a><frame src="about:blank"></frameset>`:                                                           {"frame /dir/a"},
+		`<link rel="next" href=2><link rel="Prev" href=0><link rel=stylesheet href=s.css><link rel=next>`:                       {"rel /dir/2", "rel /dir/0"},
+		`<link rel="shortcut icon" href=i><link rel="alternate stylesheet" href=s><link rel=canonical href=/c>`:                 {"canonical /c"},
+		`<link rel=alternate type="application/rss+xml; charset=utf-8" href=/f><link rel=alternate hreflang=de href=/de>`:       {"feed /f", "alternate /de"},
+		`<link rel=alternate type="application/json+oembed" href=/o><link rel=alternate type=application/json href=/wp-json/1>`: nil,
+		`<link rel=alternate type=application/json href=/feed.json><link rel=feed href=/f2><link rel=sitemap href=/s.xml>`:      {"feed /feed.json", "feed /f2", "sitemap /s.xml"},
+		`<a rel="noopener NoFollow" href=a></a><a href=b rel=follow></a>`:                                                       {"anchor! /dir/a", "anchor /dir/b"},
+		`<a name=x>no</a><a href>empty</a><svg><a xlink:href=s></a></svg>`:                                                      {"anchor /dir/page.html", "anchor /dir/s"},
+		`<template><a href=t></a><template></template><a href=t2></a></template><a href=x></a>`:                                 {"anchor /dir/x"},
+		`<div><template shadowrootmode=open><a href=t></a></template></div>`:                                                    {"anchor /dir/t"},
+		`<a href=x></a><base href=/b/><base href=/c/><a href=y></a>`:                                                            {"anchor /b/x", "anchor /b/y"},
+		`<template><base href=/b/></template><a href=x></a>`:                                                                    {"anchor /dir/x"},
+		`<meta http-equiv=refresh content="0;url='/a'"><meta http-equiv=refresh content="0;url=/b">`:                            {"refresh /a"},
+		`<meta name=robots content="NOARCHIVE, none"><a href=x></a>`:                                                            {"anchor! /dir/x"},
+		`<meta name=otherbot content=nofollow><a href=x></a>`:                                                                   {"anchor /dir/x"},
+		`<meta name=Forage content=nofollow><a href=x></a>`:                                                                     {"anchor! /dir/x"},
+		`<form action=/post method=post><input type=image src=/i></form><button formaction=/p>`:                                 nil,
+	} {
+		if got := listed(Extract([]byte(html), Options{URL: at, Agent: "forage"})); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", html, got, want)
+		}
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	p := Extract([]byte(`<a href=x>`), Options{URL: at, Agent: "forage", Links: []string{
+		`</2>; rel="next"; title="a, b; \"c\"", <3>;rel=prev`, `</style.css>; rel=stylesheet`, `</other>; rel=next; anchor="/else"`, `<http://o.test/c>; rel="canonical"`, `broken`, `</f>; rel=alternate; type="application/atom+xml"`,
+	}})
+	if got, want := listed(p), []string{"rel /2", "rel /dir/3", "canonical http://o.test/c", "feed /f", "anchor /dir/x"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if p.Canonical != "http://o.test/c" {
+		t.Errorf("canonical %q", p.Canonical)
+	}
+	for v, want := range map[string][2]bool{ // nofollow, noindex
+		"nofollow": {true, false}, "noindex, nofollow": {true, true}, "otherbot: none": {}, "Forage: none": {true, true},
+		"unavailable_after: 25 Jun 2030 15:00:00 PST": {}, "max-snippet: 5, nofollow": {true, false}, "noarchive, unavailable_after: x": {},
+	} {
+		if p := Extract(nil, Options{URL: at, Agent: "forage", Robots: []string{v}}); [2]bool{p.NoFollow, p.NoIndex} != want {
+			t.Errorf("X-Robots-Tag %q: nofollow, noindex %v %v, want %v", v, p.NoFollow, p.NoIndex, want)
+		}
+	}
+}
+
+func TestGiven(t *testing.T) {
+	for href, want := range map[string][2]string{
+		"/a":            {"http://ex.test/a", ""},
+		"../%7ea/%c3":   {"http://ex.test/~a/%C3", "http://ex.test/%7ea/%c3"},
+		"/%c3?%e4#x":    {"http://ex.test/%C3?%E4", "http://ex.test/%c3?%e4"},
+		"/%C3":          {"http://ex.test/%C3", ""},
+		"/ü":            {"http://ex.test/%C3%BC", ""},
+		"/x?utm_a=1&b":  {"http://ex.test/x?b", "http://ex.test/x?utm_a=1&b"},
+		"//u:p@h.test/": {"http://h.test/", ""},
+	} {
+		p := Extract([]byte(`<a href="`+href+`">`), Options{URL: at, IgnoreParams: []string{"utm_*"}})
+		if len(p.Links) != 1 || p.Links[0].URL != want[0] || p.Links[0].Given != want[1] {
+			t.Errorf("%s: %+v, want %q", href, p.Links, want)
+		}
+	}
+	if p := Extract([]byte(`<a href="http:/h.test/%7e">`), Options{}); len(p.Links) != 1 || p.Links[0].URL != "http://h.test/~" || p.Links[0].Given != "http://h.test/%7e" {
+		t.Errorf("without a base: %+v", p.Links)
+	}
+}
+
+func TestPage(t *testing.T) {
+	p := Extract([]byte(`<!DOCTYPE html><title> A &amp; B
+  &lt;b&gt; </title><svg><title>no</title></svg><title>no</title>
+<meta itemprop=datePublished content="2020-01-01"><script type="application/ld+json">{"x":"datePublished","datePublished" : "2021-02-03T04:05:06+01:00"}</script>
+<script>var a</script><script type=module src=m.js></script><script type="text/x-template"><a href=no></script>
+<link rel=canonical href="/c?x=1#f"><link rel=canonical href=/d>
+<a href="#!/route">r</a><a href="#/route">r</a><a href="/app#!/x">r</a><a href="http://[bad">b</a><a href="http://a b/">b</a><a href="javascript:x">j</a>`), Options{URL: at, ContentType: "text/html;charset=UTF-8"})
+	if p.Title != "A & B <b>" {
+		t.Errorf("title %q", p.Title)
+	}
+	if p.Canonical != "http://ex.test/c?x=1" {
+		t.Errorf("canonical %q", p.Canonical)
+	}
+	if want := time.Date(2021, 2, 3, 3, 5, 6, 0, time.UTC); !p.Published.Equal(want) {
+		t.Errorf("published %v, want %v", p.Published, want)
+	}
+	if p.Scripts != 2 || p.Routes != 3 || p.Bad != 2 || p.Charset != "utf-8" || p.Refresh != -1 || !p.NeedsScript() {
+		t.Errorf("scripts %d, routes %d, bad %d, charset %s, refresh %d, needs script %v", p.Scripts, p.Routes, p.Bad, p.Charset, p.Refresh, p.NeedsScript())
+	}
+	if got, want := listed(p), []string{"canonical /c?x=1", "canonical /d", "anchor /app"}; !slices.Equal(got, want) {
+		t.Errorf("links %q, want %q", got, want)
+	}
+	if p := Extract([]byte(`<meta property="article:published_time" content="2019-01-01"><script type=application/ld+json>{"datePublished":"2020-01-01"}</script>`), Options{}); p.Published.Year() != 2019 {
+		t.Errorf("published %v", p.Published)
+	}
+}
+
+func TestTextAndPlace(t *testing.T) {
+	p := Extract([]byte(`<html><body class="x y"><nav id=top><ul>
+<li class=item1><a href=1>One &amp; <b> two</b><img alt="three
+ four"></a>
+<li class=item2><a class=k href=2>Five<a href=3>six</a></ul></nav>
+<p>para<p>para <a href=4>seven`), Options{URL: at})
+	want := [][2]string{
+		{"One & two three four", "html/body.x.y/nav#top/ul/li.item1/a"},
+		{"Five", "html/body.x.y/nav#top/ul/li.item2/a.k"},
+		{"six", "html/body.x.y/nav#top/ul/li.item2/a.k/a"},
+		{"seven", "html/body.x.y/p/a"},
+	}
+	if len(p.Links) != len(want) {
+		t.Fatalf("%d links", len(p.Links))
+	}
+	for i := range p.Links {
+		l := &p.Links[i]
+		if text, path := p.Text(l), p.Path(l); text != want[i][0] || path != want[i][1] {
+			t.Errorf("link %d: %q at %s, want %q", i, text, path, want[i])
+		}
+	}
+	same := Extract([]byte(`<ul class=n><li id=post-12><a href=1></a></li><li id=post-7><a href=2></a></li></ul><ul><li><a href=3></a></ul>`), Options{URL: at})
+	a, b, c := same.Links[0].Place, same.Links[1].Place, same.Links[2].Place
+	if a != b || a == c || a == 0 || c == 0 {
+		t.Errorf("places %x %x of one list, %x of another", a, b, c)
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	for _, c := range []struct{ body, contentType, want, title string }{
+		{"<title>\xe9</title><a href=\"/\xe9?\xe9\">", "text/html; charset=latin1", "http://ex.test/%C3%A9?%E9", "é"},
+		{"<meta charset=shift_jis><title>\x93\xfa</title><a href=\"?\x93\xfa\">", "", "http://ex.test/dir/page.html?%93%FA", "日"},
+		{"<meta charset=iso-8859-2><a href=\"?&#x20ac;\">", "", "http://ex.test/dir/page.html?%26%238364%3B", ""},
+		{"<a href=\"?\xc3\xbc\">", "text/html; charset=nonsense", "http://ex.test/dir/page.html?%C3%BC", ""},
+		{"\x1b$B", "text/html; charset=iso-2022-kr", "", ""},
+		{"+ADw-a href=x+AD4-", "text/html; charset=utf-7", "", ""},
+	} {
+		p := Extract([]byte(c.body), Options{URL: at, ContentType: c.contentType})
+		got := ""
+		if len(p.Links) > 0 {
+			got = p.Links[0].URL
+		}
+		if got != c.want || p.Title != c.title {
+			t.Errorf("%q: link %q, title %q, want %q, %q", c.body, got, p.Title, c.want, c.title)
+		}
+	}
+}
+
+// Bodies of 4 MiB made to be read again and again. Each is read in some hundredth of a second;
+// were it not linear, the test would meet its time-out.
+func TestHostileBodies(t *testing.T) {
+	const size = 4 << 20
+	fill := func(s string) []byte { return bytes.Repeat([]byte(s), size/len(s)) }
+	var x Extractor
+	for _, c := range []struct {
+		name  string
+		body  []byte
+		links int
+	}{
+		{"deep", fill("<div>"), 0},
+		{"deep links", fill("<div><a href=/x>"), MaxLinks},
+		{"unmatched ends", append(fill("<b>"), fill("</i>")...), 0},
+		{"less-than signs", fill("<"), 0},
+		{"open comments", fill("<!--"), 0},
+		{"comment ends", append([]byte("<!--"), fill("-")...), 0},
+		{"escaped scripts", fill("<script><!--<script>"), 0},
+		{"short scripts", fill("<script><!--</script>"), 0},
+		{"open quotes", fill("<a href=\"'"), 0},
+		{"attributes", append(append([]byte("<a "), fill("a b=c ")...), "href=x>"...), 1},
+		{"one attribute", append(append([]byte("<a href=x title=\""), fill("x")...), "\">"...), 1},
+		{"references", append(append([]byte("<a href=\"x?"), fill("&a")...), "\">"...), 0},
+		{"amps", append(append([]byte("<a title=\""), fill("&amp;")...), "\" href=x>"...), 1},
+		{"NULs", fill("\x00<a\x00 href=\x00>"), 0},
+		{"long URL", append(append([]byte("<a href=\""), fill("../")...), "\">"...), 0},
+		{"at signs", append(append([]byte("<a href=\"http://"), fill("@")...), "\">"...), 0},
+		{"srcset", append(append([]byte("<img srcset=\""), fill("a 1x,(")...), "\"><a href=x>"...), 1},
+		{"metas", fill("<meta name=robots content=nofollow>"), 0},
+		{"base", append(fill("<base href=y>"), "<a href=x>"...), 1},
+		{"titles", fill("<title>"), 0},
+		{"templates", append(fill("<template>"), "<a href=x>"...), 0},
+		{"utf-16", append([]byte("\xff\xfe"), fill("<\x00")...), 0},
+	} {
+		p := x.Extract(c.body, Options{URL: at, Embeds: true})
+		if len(p.Links) != c.links {
+			t.Errorf("%s: %d links, want %d", c.name, len(p.Links), c.links)
+		}
+		if c.links == MaxLinks && !p.Truncated {
+			t.Errorf("%s: not marked as cut", c.name)
+		}
+		for i := 0; i < len(p.Links); i += 1 + len(p.Links)/3 {
+			p.Text(&p.Links[i])
+			p.Path(&p.Links[i])
+		}
+	}
+}
+
+// A page that has been read costs the next one nothing: one string for all URLs, one for the
+// title, and two for the page's own URL.
+func TestAllocations(t *testing.T) {
+	page := benchPage()
+	var x Extractor
+	o := Options{URL: "http://127.0.0.1:8101/p/7", ContentType: "text/html; charset=utf-8"}
+	x.Extract(page, o)
+	if n := testing.AllocsPerRun(50, func() { x.Extract(page, o) }); n > 5 {
+		t.Errorf("%v allocations a page", n)
+	}
+}
