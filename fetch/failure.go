@@ -23,9 +23,18 @@ func (e *failure) Error() string { return e.reason }
 // fail sets the class and reason of a request that got no answer.
 func (c *Client) fail(o *Outcome, err error) {
 	o.Class, o.Reason = classify(err), err.Error()
-	var g *failure
-	if errors.As(err, &g) {
-		o.Reason = g.reason
+	var (
+		own *failure
+		dns *net.DNSError
+		op  *net.OpError
+	)
+	switch { // the part that tells something
+	case errors.As(err, &own):
+		o.Reason = own.reason
+	case errors.As(err, &dns):
+		o.Reason = dns.Name + ": " + dns.Err
+	case errors.As(err, &op) && op.Addr != nil && op.Op == "dial":
+		o.Reason = op.Addr.String() + ": " + strings.TrimPrefix(op.Err.Error(), "connect: ")
 	}
 	if p := c.cfg.Proxy; p != nil && p.User != nil { // never tell the proxy's secret
 		if pw, ok := p.User.Password(); ok && pw != "" {

@@ -217,7 +217,7 @@ func parseURL(s string) (*url.URL, error) {
 func (c *Client) admit(ctx context.Context, u *url.URL) error {
 	if p := u.Port(); p != "" {
 		if n, err := strconv.ParseUint(p, 10, 16); err != nil || badPort(uint16(n)) {
-			return &failure{BadPort, "port " + p + " is none for the web"}
+			return &failure{BadPort, "port " + p + " is blocked: it belongs to another protocol"}
 		}
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil {

@@ -123,7 +123,7 @@ func (g guard) control(network, address string, _ syscall.RawConn) error {
 		return &failure{PrivateAddress, fmt.Sprintf("%s %s is no address that a crawler connects to", network, address)}
 	}
 	if badPort(ap.Port()) {
-		return &failure{BadPort, fmt.Sprintf("port %d is none for the web", ap.Port())}
+		return &failure{BadPort, fmt.Sprintf("port %d is blocked: it belongs to another protocol", ap.Port())}
 	}
 	return g.check(ap.Addr())
 }

@@ -361,8 +361,8 @@ func testTarpit(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if o := get(t, c, "http://"+l.Addr().String()); o.Class != Refused {
-		t.Errorf("nobody listens: %v", o.Class)
+	if o := get(t, c, "http://"+l.Addr().String()); o.Class != Refused || o.Reason != l.Addr().String()+": connection refused" {
+		t.Errorf("nobody listens: %v (%s)", o.Class, o.Reason)
 	}
 	dead := newClient(t, Config{})
 	dead.dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
