@@ -1,4 +1,4 @@
-.PHONY: sites kill check test race fuzz bench bench-crawl web2m bv-java seed-goals
+.PHONY: sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -50,3 +50,6 @@ bench-cover: ## what the set cover engines reach; makes graphs of 1 GB below BEN
 	go run ./internal/benchcover -shared $(or $(FORAGE_SHARED),../shared) -dir $(BENCH_DIR)
 
 BENCH_DIR ?= /tmp/bench-cover
+
+bench-graph: ## text to CSR, BV decoding and writing, building and transposing, PageRank
+	go test -run '^$$' -bench . ./graph ./graph/arcs ./graph/bv

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -54,6 +53,8 @@ type graphFiles struct {
 	tmp     string
 	plan    bool
 	json    bool
+
+	progress func(file string, text int64) // of reading text
 }
 
 func (in *graphFiles) flags(f *pflag.FlagSet, reads bool) {
@@ -68,15 +69,20 @@ func (in *graphFiles) flags(f *pflag.FlagSet, reads bool) {
 }
 
 // start checks the flags and settles how much memory there is.
-func (in *graphFiles) start() error {
+func (in *graphFiles) start(cmd *cobra.Command) error {
 	if in.threads < 0 {
 		return usagef("--threads %d: want at least 0", in.threads)
 	}
 	if in.memory == 0 {
 		in.memory = size(freeMemory() / 4 * 3)
 	}
-	if in.memory > 0 {
-		debug.SetMemoryLimit(int64(in.memory))
+	debug.SetMemoryLimit(int64(in.memory))
+	last := time.Now()
+	in.progress = func(file string, text int64) {
+		if now := time.Now(); now.Sub(last) >= 10*time.Second {
+			last = now
+			fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s of text read, now %s\n", bytesText(text), file)
+		}
 	}
 	return nil
 }
@@ -111,7 +117,7 @@ func (in *graphFiles) options(format string, d arcs.Direction) arcs.Options {
 	if err != nil {
 		f = arcs.Auto
 	}
-	return arcs.Options{Format: f, Direction: d, Threads: in.threads, Memory: int64(in.memory), Dir: in.tmp}
+	return arcs.Options{Format: f, Direction: d, Threads: in.threads, Memory: int64(in.memory), Dir: in.tmp, Progress: in.progress}
 }
 
 // estimate tells the size of the graph at the paths before it is read.
@@ -120,7 +126,7 @@ func (in *graphFiles) estimate(paths []string, format string, d arcs.Direction) 
 	case formatBV:
 		g, err := bv.Open(paths[0])
 		if err != nil {
-			return arcs.Estimate{}, fileError(err)
+			return arcs.Estimate{}, graphError(err)
 		}
 		defer g.Close()
 		e := arcs.Estimate{Nodes: uint64(g.NumNodes()), Arcs: g.NumArcs(), Exact: d != arcs.Both}
@@ -138,10 +144,10 @@ func (in *graphFiles) estimate(paths []string, format string, d arcs.Direction) 
 	}
 	files, err := arcs.FilesAll(paths)
 	if err != nil {
-		return arcs.Estimate{}, fileError(err)
+		return arcs.Estimate{}, graphError(err)
 	}
 	e, err := arcs.Guess(files, in.options(format, d))
-	return e, fileError(err)
+	return e, graphError(err)
 }
 
 // A graphPlan is what a command would take.
@@ -220,26 +226,26 @@ func (in *graphFiles) open(paths []string, format string, d arcs.Direction, rela
 	case format == formatGraphML:
 		g, err := arcs.ReadGraphML(paths[0], o)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, graphError(err)
 		}
 		return &graphRead{g.CSR, g, nothing, false}, nil
 	case relabel:
 		g, err := arcs.Relabel(paths, o)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, graphError(err)
 		}
 		return &graphRead{g.CSR, g, nothing, false}, nil
 	case format != formatBV:
 		g, closeGraph, err := arcs.Read(paths, o)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, graphError(err)
 		}
 		_, inMemory := g.(*graph.CSR)
 		return &graphRead{g, nil, closeGraph, !inMemory}, nil
 	}
 	g, err := bv.Open(paths[0])
 	if err != nil {
-		return nil, fileError(err)
+		return nil, graphError(err)
 	}
 	if d == arcs.AsWritten {
 		return &graphRead{g, nil, g.Close, false}, nil
@@ -253,7 +259,7 @@ func (in *graphFiles) open(paths []string, format string, d arcs.Direction, rela
 	if need := turning(uint64(g.NumNodes()), g.NumArcs(), d); need > int64(in.memory) {
 		r, err := arcs.SortGraph(g, o)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, graphError(err)
 		}
 		return &graphRead{r, nil, r.Close, true}, nil
 	}
@@ -264,7 +270,7 @@ func (in *graphFiles) open(paths []string, format string, d arcs.Direction, rela
 		c = c.Undirected()
 	}
 	if err != nil {
-		return nil, fileError(err)
+		return nil, graphError(err)
 	}
 	return &graphRead{c, nil, nothing, false}, nil
 }
@@ -276,16 +282,6 @@ func turning(n, m uint64, d arcs.Direction) int64 {
 		return int64(24*n + 16*m)
 	}
 	return int64(16*n + 4*m)
-}
-
-// fileError makes all that is wrong with the files of a graph bad input; what the disk does
-// is not the user's fault.
-func fileError(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EISDIR) {
-		return err
-	}
-	return badInput(err)
 }
 
 // watched is a graph whose scans end when ctx does, and that shows on stderr how far they are.

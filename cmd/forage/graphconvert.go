@@ -87,7 +87,7 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	if f.transpose && f.undirected {
 		return usagef("--transpose and --undirected: an undirected graph is its own transpose")
 	}
-	if err := f.in.start(); err != nil {
+	if err := f.in.start(cmd); err != nil {
 		return err
 	}
 	format, err := f.in.of(args)
@@ -202,7 +202,7 @@ func (f *graphConvertFlags) planned(args []string, format, to string, d arcs.Dir
 func guessNames(paths []string) (arcs.Estimate, error) {
 	files, err := arcs.FilesAll(paths)
 	if err != nil {
-		return arcs.Estimate{}, fileError(err)
+		return arcs.Estimate{}, graphError(err)
 	}
 	e := arcs.Estimate{}
 	for _, name := range files {

@@ -65,14 +65,14 @@ func (in *graphInput) open(path string) (g graph.Graph, closeGraph func() error,
 	return g, func() error { return nil }, err
 }
 
-// graphError makes what is wrong with a graph's files bad input.
+// graphError makes all that is wrong with the files of a graph bad input; what the disk does
+// is not the user's fault.
 func graphError(err error) error {
-	var text *arcs.Error
-	var bits *bv.Error
-	if errors.As(err, &text) || errors.As(err, &bits) || errors.Is(err, fs.ErrNotExist) {
-		return badInput(err)
+	var path *fs.PathError
+	if errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EISDIR) {
+		return err
 	}
-	return err
+	return badInput(err)
 }
 
 // readNodes reads node numbers below n, one a line; # begins a comment.

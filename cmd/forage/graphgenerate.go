@@ -92,7 +92,7 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 	if err != nil {
 		return err
 	}
-	if err := f.in.start(); err != nil {
+	if err := f.in.start(cmd); err != nil {
 		return err
 	}
 	f.p.Threads = f.in.threads

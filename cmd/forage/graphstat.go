@@ -90,7 +90,7 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	case !(c.Tolerance > 0):
 		return usagef("--tolerance %v: want it above 0", c.Tolerance)
 	}
-	if err := f.in.start(); err != nil {
+	if err := f.in.start(cmd); err != nil {
 		return err
 	}
 	format, err := f.in.of(args)
@@ -123,12 +123,12 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r, err := f.measure(cmd, g)
 	if err != nil {
-		return fileError(err)
+		return graphError(err)
 	}
 	if b, ok := g.(*bv.Graph); ok && g.NumArcs() > 0 {
 		bits, err := b.Bits()
 		if err != nil {
-			return fileError(err)
+			return graphError(err)
 		}
 		per := float64(bits) / float64(g.NumArcs())
 		r.BitsPerLink = &per

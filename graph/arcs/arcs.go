@@ -82,6 +82,10 @@ type Options struct {
 	Threads   int    // 0: one a processor
 	Memory    int64  // bytes that reading and the result may take together; 0: no limit
 	Dir       string // for the sorted runs of graphs that exceed Memory; "": os.TempDir
+
+	// Progress, if set, is told now and then which file is read and how many bytes of text
+	// have been, of all files together.
+	Progress func(file string, text int64)
 }
 
 // An Error tells where text is not what it should be.

@@ -104,7 +104,7 @@ func read(files []string, o Options, take func(worker, seq int, arcs []graph.Arc
 			nodes = max(nodes, most)
 		})
 	}
-	s := splitter{size: blockSize(o), format: o.Format, free: free, blocks: blocks, stop: &stop}
+	s := splitter{size: blockSize(o), format: o.Format, free: free, blocks: blocks, stop: &stop, progress: o.Progress}
 	for _, f := range files {
 		if err := s.split(f); err != nil {
 			fail(s.seq, err)
@@ -131,6 +131,9 @@ type splitter struct {
 	free   chan []byte
 	blocks chan<- *block
 	stop   *atomic.Bool
+
+	progress func(file string, text int64)
+	text     int64 // bytes so far
 }
 
 func (s *splitter) split(file string) error {
@@ -187,6 +190,9 @@ func (s *splitter) split(file string) error {
 			s.node += lines - comments(b.text)
 		case MatrixMarket:
 			entries += uint64(lines - comments(b.text) - empty(b.text))
+		}
+		if s.text += int64(len(b.text)); s.progress != nil {
+			s.progress(file, s.text)
 		}
 		b.seq = s.seq
 		s.seq++

@@ -2,6 +2,7 @@ package arcs
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,8 +64,16 @@ func WriteFile(path string, g graph.Scanner, f Format) error {
 }
 
 // Create makes a file with what write writes, compressed if its name ends in .gz or .zst. The
-// file appears under its name when it is complete; after an error there is none.
+// file appears under its name when it is complete; after an error there is none. What is no
+// file, as a device or a pipe, is written to as it is.
 func Create(path string, write func(w io.Writer) error) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
