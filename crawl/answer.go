@@ -311,6 +311,14 @@ func (e *engine) relink(d *store.Doc, links []store.Link, found *outcome) {
 			had[l.To] = true
 		}
 	}
+	if d.Evicted {
+		// Its old links are forgotten: what was known before this cycle counts as had.
+		for _, l := range links {
+			if to, err := e.db.Doc(l.To); err == nil && !l.Off && to.Discovered < e.cycle.At {
+				had[l.To] = true
+			}
+		}
+	}
 	if e.cycle.Kind != store.FirstVisit {
 		kept := 0
 		for _, l := range links {
@@ -328,6 +336,7 @@ func (e *engine) relink(d *store.Doc, links []store.Link, found *outcome) {
 	if _, err := e.db.PutLinks(d, e.cycle.Cycle, links); err != nil {
 		e.fail(err)
 	}
+	e.bound(d, links)
 }
 
 // redirected works off a redirect: its target is a link like any other, so that scope,

@@ -34,6 +34,7 @@ type Config struct {
 	Delay    time.Duration // least gap between two requests to a host; see frontier.Config; below 0: as the sites were crawled (Revisit)
 	MaxTotal int64         // answers in one run; 0: no limit
 	MaxTime  time.Duration // of one run; 0: no limit
+	MaxKept  int           // pages of which links and validators are kept; 0: all
 	Policy   string        // explorer that orders a first visit; "": bfs
 	At       time.Time     // the clock of the records; zero: the real one
 	Skipped  io.Writer     // where URLs that are not fetched are listed, with reasons; nil: nowhere

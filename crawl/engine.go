@@ -44,6 +44,7 @@ type engine struct {
 	// stopping: nothing more is handed out. err ends the loop.
 	stopping bool
 	err      error
+	keeper   *keeper // nil: all pages are kept
 }
 
 // A site is a site of this run.
@@ -169,6 +170,7 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 			}
 		})
 	}
+	e.fail(e.openKeeper())
 	e.loop(ctx)
 	cancel()
 	close(e.jobs)

@@ -18,7 +18,7 @@ func newness(s *store.Site, c store.Cycle, by *store.Doc) store.New {
 		return store.NotNew
 	case s.Partial || by != nil && by.New == store.MaybeNew:
 		return store.MaybeNew
-	case by != nil && by.Cycle < c && by.LinksOf == 0 && by.New != store.IsNew:
+	case by != nil && by.Cycle < c && by.LinksOf == 0 && !by.Evicted && by.New != store.IsNew:
 		return store.MaybeNew // its earlier fetches failed: nobody knows what it linked to then
 	}
 	return store.IsNew

@@ -180,6 +180,9 @@ func (e *engine) finish() error {
 			return err
 		}
 	}
+	if err := e.keeper.save(e.db, ended); err != nil {
+		return err
+	}
 	return e.db.Sync()
 }
 

@@ -46,6 +46,7 @@ type Keeper struct {
 	hash     uint64
 	states   map[uint64]bool // hashes of the set kept at the ends of rounds, while free
 	stats    KeeperStats
+	swapped  int // in this round
 }
 
 type counter struct {
@@ -70,7 +71,7 @@ type KeeperStats struct {
 	Core     int  // of them: kept at the ends of the last ten rounds, or of all where there were fewer
 	Rounds   int  // rounds that ended
 	Evicted  int  // pages that were given up, in all
-	Swapped  int  // … in the round that ended last
+	Swapped  int  // … for another page, in the round that ended last
 	Annealed bool // a challenger needs a lead now
 }
 
@@ -180,7 +181,7 @@ func (k *Keeper) Fetched(v graph.Node) (evict graph.Node, ok bool) {
 	}
 	k.drop(0)
 	k.keep(v)
-	k.stats.Swapped++
+	k.swapped++
 	return weakest.page, true
 }
 
@@ -210,9 +211,8 @@ func (k *Keeper) EndRound() KeeperStats {
 	if !k.stats.Annealed {
 		k.states[k.hash] = true
 	}
-	s := k.Stats()
-	k.stats.Swapped = 0
-	return s
+	k.stats.Swapped, k.swapped = k.swapped, 0
+	return k.Stats()
 }
 
 // Stats returns what happened so far.
@@ -338,7 +338,7 @@ var errKeeper = errors.New("retain: this is not the state of a keeper")
 
 // AppendBinary appends the state to b, as Restore takes it, for a crawl that goes on in
 // another process. The votes of an unfinished round may then be given again. All numbers are
-// little-endian: version, configuration, rounds, evicted, swapped, annealed; then, each list after its
+// little-endian: version, configuration, rounds, evicted, swapped (last round, this round), annealed; then, each list after its
 // length, states, counters and kept pages.
 func (k *Keeper) AppendBinary(b []byte) ([]byte, error) {
 	u := func(x uint64) { b = binary.LittleEndian.AppendUint64(b, x) }
@@ -353,6 +353,7 @@ func (k *Keeper) AppendBinary(b []byte) ([]byte, error) {
 	u(uint64(k.stats.Rounds))
 	u(uint64(k.stats.Evicted))
 	u(uint64(k.stats.Swapped))
+	u(uint64(k.swapped))
 	annealed := uint64(0)
 	if k.stats.Annealed {
 		annealed = 1
@@ -379,6 +380,9 @@ func (k *Keeper) AppendBinary(b []byte) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// Config returns the configuration, defaults filled in.
+func (k *Keeper) Config() KeeperConfig { return k.c }
 
 // Restore returns the keeper whose state AppendBinary wrote. Damage is an error.
 func Restore(b []byte) (*Keeper, error) {
@@ -414,7 +418,9 @@ func Restore(b []byte) (*Keeper, error) {
 	if err != nil || free {
 		return nil, errKeeper
 	}
-	k.stats = KeeperStats{Rounds: int(u()), Evicted: int(u()), Swapped: int(u()), Annealed: u() == 1}
+	k.stats = KeeperStats{Rounds: int(u()), Evicted: int(u()), Swapped: int(u())}
+	k.swapped = int(u())
+	k.stats.Annealed = u() == 1
 	for range count(8) {
 		k.states[u()] = true
 	}

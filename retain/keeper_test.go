@@ -132,8 +132,11 @@ func TestKeeperAnneals(t *testing.T) {
 		t.Errorf("a challenger with a lead of 1: gives up %d, %v; want 2", v, ok)
 	}
 	k.Forget(3)
-	if s := k.Stats(); s.Kept != 0 || s.Evicted != 3 || s.Swapped != 1 || s.Rounds != 2 {
-		t.Errorf("%+v; want none kept, 3 evicted, 1 swapped, 2 rounds", s)
+	if s := k.Stats(); s.Kept != 0 || s.Evicted != 3 || s.Swapped != 0 || s.Rounds != 2 {
+		t.Errorf("%+v; want none kept, 3 evicted, none swapped in round 2 of 2", s)
+	}
+	if s := k.EndRound(); s.Swapped != 1 {
+		t.Errorf("%+v; want 1 swapped in round 3", s)
 	}
 	// States that never repeat: free rounds end by their number.
 	k = keeper(t, KeeperConfig{Pages: 1, Rounds: 3, Decay: 1})

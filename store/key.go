@@ -11,7 +11,7 @@ import (
 // that of its numbers; a cycle in the table of links is inverted, so that the latest version
 // comes first.
 const (
-	tableMeta      = 'm' // name → value: "format", "next"
+	tableMeta      = 'm' // name → value: "format", "next", "kept"
 	tableURL       = 'u' // URL → id (4 bytes)
 	tableDoc       = 'p' // id → document
 	tableSiteDoc   = 'd' // site, id → nothing

@@ -111,6 +111,7 @@ type Doc struct {
 	FetchedIn       Cycle // latest cycle that fetched it
 	LinksOf         Cycle // cycle of the latest version of its links; 0: none are stored
 	NumLinks        int   // documents of the site that it links to now
+	Evicted         bool  // its links and validators were given up to make room; see DB.Evict
 	Seed            bool  // given by hand: scope and limits do not hold for it
 	Main            bool  // feed or sitemap that the site itself points to
 
@@ -169,6 +170,7 @@ func (d *Doc) encode() []byte {
 	w.bool(36, d.Seed)
 	w.bool(37, d.Main)
 	w.string(38, d.Given)
+	w.bool(39, d.Evicted)
 	return w.b
 }
 
@@ -252,6 +254,8 @@ func decodeDoc(id graph.Node, b []byte) (*Doc, error) {
 			d.Main = f.v != 0
 		case 38:
 			d.Given = string(f.bytes)
+		case 39:
+			d.Evicted = f.v != 0
 		}
 		return nil
 	})

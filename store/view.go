@@ -138,6 +138,9 @@ func (v *View) Links(d *Doc) ([]Link, error) {
 	return v.linksAt(d.ID, d.LinksOf)
 }
 
+// Kept returns what PutKept stored, ErrNotFound where that never happened.
+func (v *View) Kept() ([]byte, error) { return v.get(metaKey("kept")) }
+
 func (v *View) linksAt(id graph.Node, c Cycle) ([]Link, error) {
 	b, err := v.get(key(tableLinks, uint32(id), ^uint32(c)))
 	if err != nil {

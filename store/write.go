@@ -204,6 +204,7 @@ func (db *DB) PutLinks(d *Doc, c Cycle, links []Link) (changed bool, err error) 
 		}
 		d.LinksOf = c
 	}
+	d.Evicted = false
 	d.NumLinks = 0
 	for _, l := range links {
 		if !l.Off {
@@ -212,6 +213,24 @@ func (db *DB) PutLinks(d *Doc, c Cycle, links []Link) (changed bool, err error) 
 	}
 	return changed, db.put(d)
 }
+
+// Evict gives up all versions of d's links, its validators and what is known of its text, and
+// puts d. What remains is its URL and number, so that it never counts as new again, the 64-bit
+// digest of its body, and when it was found, fetched and seen to change.
+func (db *DB) Evict(d *Doc) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	from := key(tableLinks, uint32(d.ID))
+	if err := db.window().DeleteRange(from, after(from), nil); err != nil {
+		return err
+	}
+	d.LinksOf, d.NumLinks, d.Evicted = 0, 0, true
+	d.ETag, d.LastModified, d.Title, d.Canonical = "", "", "", ""
+	return db.put(d)
+}
+
+// PutKept stores the state of the decision which pages are kept; View.Kept returns it.
+func (db *DB) PutKept(state []byte) error { return db.set(metaKey("kept"), state) }
 
 // PutVisit stores a fetch of a document.
 func (db *DB) PutVisit(id graph.Node, v Visit) error {

@@ -32,6 +32,7 @@ type fetchFlags struct {
 	ignore   []string
 	limit    time.Duration
 	skipped  string
+	kept     int
 	at       timeFlag
 }
 
@@ -51,6 +52,7 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&ff.ignore, "ignore-params", nil, "query parameters that do not tell pages apart, such as utm_*")
 	f.DurationVar(&ff.limit, "time-limit", 0, "end after this time with the state saved (0: no limit)")
 	f.StringVar(&ff.skipped, "report-skipped", "", "file for URLs that are not fetched: URL, reason, page with the link")
+	f.IntVar(&ff.kept, "max-kept-pages", 0, "keep links and validators of so many pages, those that most links lead to (0: of all); what was found is never forgotten")
 	f.Var(&ff.at, "at", "the time to record instead of now, RFC 3339")
 }
 
@@ -58,6 +60,9 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Config, done func(), err error) {
 	if ff.parallel < 1 {
 		return cfg, nil, usagef("--parallel wants at least 1")
+	}
+	if ff.kept < 0 {
+		return cfg, nil, usagef("--max-kept-pages wants at least 1, or 0 for no limit")
 	}
 	fc := fetch.Config{UserAgent: ff.agent, Parallel: ff.parallel, Timeout: ff.timeout, MaxBody: int64(ff.maxBody)}
 	if fc.UserAgent == "" {
@@ -109,7 +114,7 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	}
 	show, stopShowing := progress(cmd.ErrOrStderr())
 	cfg = crawl.Config{
-		Dir: ff.dir, Fetch: fc, Parallel: ff.parallel, MaxTime: ff.limit, At: ff.at.t, Progress: show,
+		Dir: ff.dir, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, MaxTime: ff.limit, At: ff.at.t, Progress: show,
 		Log: slog.New(plainLog{cmd.ErrOrStderr()}),
 	}
 	done = stopShowing

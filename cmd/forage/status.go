@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/retain"
 	"forage/store"
 )
 
@@ -51,8 +53,40 @@ type status struct {
 	Cycles  int   `json:"cycles"`
 	Running bool  `json:"running"`
 
+	Kept *keptStatus `json:"kept"` // null: --max-kept-pages was never given
+
 	BySite  []siteStatus  `json:"by_site"`
 	ByCycle []cycleStatus `json:"by_cycle"`
+}
+
+// keptStatus tells of the pages whose links and validators are kept.
+type keptStatus struct {
+	Limit    int     `json:"limit"`
+	Kept     int     `json:"kept"`
+	Core     int     `json:"core"`     // kept for ten rounds, or for all there were
+	Turnover float64 `json:"turnover"` // share that the last round replaced
+	Evicted  int     `json:"evicted"`  // in all
+	Rounds   int     `json:"rounds"`
+	Annealed bool    `json:"annealed"` // a page needs a lead of one vote now
+}
+
+func readKept(v *store.View) (*keptStatus, error) {
+	state, err := v.Kept()
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	k, err := retain.Restore(state)
+	if err != nil {
+		return nil, err
+	}
+	s := k.Stats()
+	return &keptStatus{
+		Limit: k.Config().Pages, Kept: s.Kept, Core: s.Core, Turnover: float64(s.Swapped) / float64(k.Config().Pages),
+		Evicted: s.Evicted, Rounds: s.Rounds, Annealed: s.Annealed,
+	}, nil
 }
 
 type siteStatus struct {
@@ -100,6 +134,9 @@ func readStatus(v *store.View) (*status, error) {
 		return nil, err
 	}
 	s := &status{Sites: len(sites), Cycles: len(cycles), BySite: []siteStatus{}, ByCycle: []cycleStatus{}}
+	if s.Kept, err = readKept(v); err != nil {
+		return nil, err
+	}
 	for _, site := range sites {
 		c, err := v.Counters(site.ID)
 		if err != nil {
@@ -180,6 +217,10 @@ func (s *status) print(w io.Writer) error {
 		for _, reason := range sortedKeys(r.Waiting) {
 			fmt.Fprintf(w, "  %s: %s for %q\n", r.Site, plural(int64(r.Waiting[reason]), "URL waits or failed"), reason)
 		}
+	}
+	if k := s.Kept; k != nil {
+		fmt.Fprintf(w, "\nlinks and validators are kept of %d pages (at most %d): %d of them are the core, the last of %s replaced %.1f%%, %d evictions\n",
+			k.Kept, k.Limit, k.Core, plural(int64(k.Rounds), "round"), 100*k.Turnover, k.Evicted)
 	}
 	if len(s.ByCycle) == 0 {
 		return nil
