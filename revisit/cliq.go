@@ -41,7 +41,7 @@ func (p *Cliq) Begin(now Time, budget int) {
 	for _, cluster := range p.clusters {
 		best := choice{}
 		for _, v := range cluster {
-			if q := p.od.sum[v]; q > best.q && !p.od.gone[v] {
+			if q := p.od.sum[v]; tied(q) > tied(best.q) && !p.od.gone[v] {
 				best = choice{v, q}
 			}
 		}
@@ -52,7 +52,7 @@ func (p *Cliq) Begin(now Time, budget int) {
 	for _, v := range p.od.plan {
 		all = append(all, choice{v, p.od.sum[v]})
 	}
-	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Or(-cmp.Compare(a.q, b.q), cmp.Compare(a.v, b.v)) })
+	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Or(-cmp.Compare(tied(a.q), tied(b.q)), cmp.Compare(a.v, b.v)) })
 	taken := make(map[graph.Node]bool)
 	p.plan = p.plan[:0]
 	for _, c := range all {

@@ -77,7 +77,7 @@ func (p *Index) Learn(v graph.Node, page Page) {
 // prior is the rate of new pages per cycle, as a share of a cycle's pages, of a document of
 // which nothing is known.
 func (p *Index) prior(v graph.Node) float64 {
-	return bestTuning.prior(&p.pages[v])
+	return prior(&p.pages[v])
 }
 
 // rate returns â.

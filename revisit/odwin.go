@@ -2,6 +2,7 @@ package revisit
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"forage/graph"
@@ -95,6 +96,9 @@ func (p *ODWin) End(c Cycle) {
 	}
 }
 
+// tied rounds a sum of shares, so that equal ones tie in whatever order they were added.
+func tied(p float64) float64 { return math.Round(p * 1e11) }
+
 // largest appends to dst the at most k nodes with the largest positive values, in falling
 // order, ties to the lower node, leaving out those that are skipped.
 func largest(dst []graph.Node, value []float64, skip []bool, k int) []graph.Node {
@@ -106,7 +110,7 @@ func largest(dst []graph.Node, value []float64, skip []bool, k int) []graph.Node
 	}
 	plan := dst[start:]
 	slices.SortFunc(plan, func(a, b graph.Node) int {
-		return cmp.Or(-cmp.Compare(value[a], value[b]), cmp.Compare(a, b))
+		return cmp.Or(-cmp.Compare(tied(value[a]), tied(value[b])), cmp.Compare(a, b))
 	})
 	return dst[:start+min(k, len(plan))]
 }
