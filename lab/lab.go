@@ -82,8 +82,3 @@ func Experiments() []Experiment {
 	slices.SortFunc(all, func(a, b Experiment) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
-
-// The experiments by paper; each list stands in the file that begins its paper.
-var (
-	explorers []Experiment // [DE]
-)

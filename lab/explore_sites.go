@@ -1,0 +1,115 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"forage/explore"
+	"forage/graph"
+	"forage/snap"
+)
+
+// exploreSites hides the first snapshot of each site history as a directed graph and lets every
+// explorer crawl it from `/`. Pages are those that `/` leads to.
+func exploreSites(ctx context.Context, env *Env) (*Result, error) {
+	files, err := env.Files(".snap.gz")
+	if err != nil {
+		return nil, err
+	}
+	runs := env.Runs
+	if runs == 0 {
+		runs = 10
+	}
+	shares := []float64{0.01, 0.03, 0.1}
+	policies := explore.Names()
+	type crawled struct {
+		name  string
+		pages int
+		seen  [][]float64 // by policy and share: pages observed, mean
+	}
+	sites := make([]crawled, len(files))
+	err = each(ctx, len(files), func(i int) error {
+		h, err := snap.Open(files[i])
+		if err != nil {
+			return err
+		}
+		g, start, err := firstSnapshot(h)
+		if err != nil {
+			return fmt.Errorf("%s: %w", files[i], err)
+		}
+		pages := 0
+		for _, layer := range g.Layers([]graph.Node{start}, -1) {
+			pages += len(layer)
+		}
+		s := crawled{h.Site, pages, make([][]float64, len(policies))}
+		for j, name := range policies {
+			s.seen[j] = make([]float64, len(shares))
+			for run := 1; run <= runs; run++ {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				t := explore.Trial{Graph: g, Directed: true, Seed: env.Seed, Run: run, Start: start, Budget: queriesOf(shares[len(shares)-1], pages)}
+				_, _, err := t.Explore(name, func(queries, observed int) {
+					for k, share := range shares {
+						if queries == queriesOf(share, pages) {
+							s.seen[j][k] += float64(observed) / float64(pages) / float64(runs)
+						}
+					}
+				})
+				if err != nil {
+					return err
+				}
+			}
+		}
+		sites[i] = s
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Columns: []string{"site", "pages", "policy", "runs", "observed_at_1pct", "observed_at_3pct", "observed_at_10pct"}}
+	for j, name := range policies {
+		mean, pages := make([]float64, len(shares)), 0
+		for _, s := range sites {
+			for k := range shares {
+				mean[k] += s.seen[j][k] / float64(len(sites))
+			}
+			pages += s.pages
+		}
+		r.Add("all", pages, name, runs, mean[0], mean[1], mean[2])
+	}
+	for _, s := range sites {
+		for j, name := range policies {
+			r.Add(s.name, s.pages, name, runs, s.seen[j][0], s.seen[j][1], s.seen[j][2])
+		}
+	}
+	r.Notef("The rows of all sites are means over %d sites, each weighing the same. Queries are rounded up. First snapshot, links of HTML pages only, start at /.", len(sites))
+	return r, nil
+}
+
+func queriesOf(share float64, pages int) int { return int(math.Ceil(share * float64(pages))) }
+
+// firstSnapshot returns the pages of the first snapshot with their links to pages, and `/`.
+func firstSnapshot(h *snap.History) (g *graph.CSR, start graph.Node, err error) {
+	at := h.At(0)
+	lists := make([][]graph.Node, len(h.URLs))
+	start = graph.None
+	for id, alive := range at.Alive {
+		if !alive || !at.Flag[id].IsPage() {
+			continue
+		}
+		if h.URLs[id] == "/" {
+			start = graph.Node(id)
+		}
+		for _, u := range at.Links[id] {
+			if at.Alive[u] && at.Flag[u].IsPage() {
+				lists[id] = append(lists[id], graph.Node(u))
+			}
+		}
+	}
+	if start == graph.None {
+		return nil, start, fmt.Errorf("the first snapshot has no /")
+	}
+	return graph.FromLists(lists), start, nil
+}
