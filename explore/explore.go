@@ -43,7 +43,7 @@ type Config struct {
 
 // Names returns the names that New knows, in the order in which tables show them.
 func Names() []string {
-	return strings.Fields("bfs dfs rw random snowball mod opic de learned med")
+	return strings.Fields("bfs dfs rw random snowball mod opic de mhrw frontier learned med")
 }
 
 // New returns the policy of that name. It fails when there is none, or when the oracle is
@@ -61,6 +61,10 @@ func New(name string, c Config) (Policy, error) {
 		return &random{r: c.Rand}, nil
 	case "rw":
 		return newWalk(c), nil
+	case "mhrw":
+		return newMetropolis(c), nil
+	case "frontier":
+		return newFrontier(c), nil
 	case "snowball":
 		return &snowball{r: c.Rand}, nil
 	case "mod":

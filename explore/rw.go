@@ -7,51 +7,23 @@ import (
 	"forage/graph"
 )
 
-// walk is a plain random walk: from the node where it stands to a neighbour chosen
-// uniformly, for free when that was queried before [DE, §5]. Where it cannot go on (no
-// neighbours, only nodes under way, or all open nodes too far: patience steps a node
-// observed) it starts again at a random open node. Memory: the answers.
-type walk struct {
-	r    *rand.Rand
-	seen states
-	pool pool
-	out  [][]graph.Node // by node: its answer
-	at   graph.Node     // where the walk stands; None before the first answer
-	next graph.Node     // handed out last: the walk moves there when its answer is in
+// trail is what the walks have in common: the answers, and where they stood. Memory: the
+// answers, and 16 bytes a step.
+type trail struct {
+	r     *rand.Rand
+	seen  states
+	pool  pool           // open nodes
+	out   [][]graph.Node // by node: its answer
+	steps []Step
 }
 
 // patience is how many free steps a walk may take in a row, a node observed.
 const patience = 100
 
-func newWalk(c Config) *walk { return &walk{r: c.Rand, at: graph.None, next: graph.None} }
+// Steps returns the steps so far, repeats included.
+func (p *trail) Steps() []Step { return p.steps }
 
-func (p *walk) Next() (graph.Node, bool) {
-	if len(p.pool.nodes) == 0 {
-		return graph.None, false
-	}
-	for steps := patience * len(p.seen); p.at != graph.None && steps > 0; steps-- {
-		out := p.out[p.at]
-		if len(out) == 0 {
-			break
-		}
-		switch u := out[p.r.IntN(len(out))]; p.seen[u] {
-		case queried:
-			p.at = u
-		case open:
-			p.pool.remove(u)
-			return p.hand(u)
-		}
-	}
-	v, _ := p.pool.draw(p.r)
-	return p.hand(v)
-}
-
-func (p *walk) hand(v graph.Node) (graph.Node, bool) {
-	p.seen[v], p.next = pending, v
-	return v, true
-}
-
-func (p *walk) Observe(v graph.Node, out []graph.Node) {
+func (p *trail) observe(v graph.Node, out []graph.Node) {
 	if p.seen.query(v) == open {
 		p.pool.remove(v)
 	}
@@ -67,7 +39,75 @@ func (p *walk) Observe(v graph.Node, out []graph.Node) {
 		p.out = append(p.out, nil)
 	}
 	p.out[v] = slices.Clone(out)
-	if v == p.next || p.at == graph.None {
+}
+
+// neighbour returns a neighbour of v, chosen uniformly; ok=false: it has none, or is not
+// queried.
+func (p *trail) neighbour(v graph.Node) (u graph.Node, ok bool) {
+	if v == graph.None || len(p.out[v]) == 0 {
+		return graph.None, false
+	}
+	return p.out[v][p.r.IntN(len(p.out[v]))], true
+}
+
+func (p *trail) step(walker int, v graph.Node) {
+	p.steps = append(p.steps, Step{walker, v, len(p.out[v])})
+}
+
+// hand makes v pending; v is open.
+func (p *trail) hand(v graph.Node) (graph.Node, bool) {
+	p.pool.remove(v)
+	p.seen[v] = pending
+	return v, true
+}
+
+// jump hands out any open node: the walk cannot go on.
+func (p *trail) jump() (graph.Node, bool) {
+	if len(p.pool.nodes) == 0 {
+		return graph.None, false
+	}
+	return p.hand(p.pool.nodes[p.r.IntN(len(p.pool.nodes))])
+}
+
+// walk is a plain random walk: from the node where it stands to a neighbour chosen
+// uniformly, for free when that was queried before [DE, §5]. Where it cannot go on (no
+// neighbours, only nodes under way, or all open nodes too far: patience steps a node
+// observed) it starts again at a random open node.
+type walk struct {
+	trail
+	at   graph.Node // where the walk stands; None before the first answer
+	next graph.Node // handed out last: the walk moves there when its answer is in
+}
+
+func newWalk(c Config) *walk {
+	return &walk{trail: trail{r: c.Rand}, at: graph.None, next: graph.None}
+}
+
+func (p *walk) Next() (v graph.Node, ok bool) {
+	if len(p.pool.nodes) == 0 {
+		return graph.None, false
+	}
+	defer func() { p.next = v }()
+	for free := patience * len(p.seen); free > 0; free-- {
+		u, ok := p.neighbour(p.at)
+		if !ok {
+			break
+		}
+		switch p.seen[u] {
+		case queried:
+			p.at = u
+			p.step(0, u)
+		case open:
+			return p.hand(u)
+		}
+	}
+	return p.jump()
+}
+
+func (p *walk) Observe(v graph.Node, out []graph.Node) {
+	p.observe(v, out)
+	if v != graph.None && (v == p.next || p.at == graph.None) {
 		p.at = v
+		p.step(0, v)
 	}
 }
