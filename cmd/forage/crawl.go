@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
@@ -206,7 +205,7 @@ func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	if asJSON {
-		return printJSON(out, crawlJSON{r.Cycle, r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, slices.Concat([]crawl.FailedSite{}, r.Failed), slices.Concat([]string{}, finished), r.Interrupted, orNull(r.Cut), r.Seconds})
+		return printJSON(out, crawlJSON{r.Cycle, r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), r.Interrupted, orNull(r.Cut), r.Seconds})
 	}
 	_, err := fmt.Fprintf(out, "cycle %d: %d pages found, %d known, %d documents fetched, %s in %s\n", r.Cycle, r.Pages, r.Known, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Cut != "" {
