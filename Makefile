@@ -41,7 +41,7 @@ bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loop
 	go run ./internal/crawlbench -pages 50000 -runs 3
 
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
-	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl -run 'Recrawls|Budget|Partial' -timeout 60m
+	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m
 
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m

@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"forage/crawl"
+	"forage/fetch"
+	"forage/graph"
+	"forage/internal/shared"
+	"forage/replay"
+	"forage/revisit"
+	"forage/snap"
+	"forage/store"
+)
+
+// TestLiveCrawlAgrees runs policies twice over histories with a budget of 10: in the
+// simulation of setting B, and as a live crawl over HTTP of a server of the history. Both must
+// fetch the same documents again in the same order, and find the same pages in each week.
+func TestLiveCrawlAgrees(t *testing.T) {
+	weeks, names := 12, []string{"rustblog", "sherlockes", "flink"}
+	var files []string
+	if os.Getenv("FORAGE_SITES") == "all" {
+		weeks = 1000
+		var err error
+		if files, err = filepath.Glob(filepath.Join(shared.Path(t, "data", "sites"), "*.snap.gz")); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		for _, n := range names {
+			files = append(files, shared.Path(t, "data", "sites", n+".snap.gz"))
+		}
+	}
+	all := []*snap.History{snap.Blog(rand.New(rand.NewPCG(5, 6)), 10)}
+	for _, f := range files {
+		h, err := snap.Open(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, h)
+	}
+	for _, h := range all {
+		several, err := allSeeds(shared.Path(t, "data", "sites", "sites.tsv"), h.Site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range revisit.Policies() {
+			switch d.Name {
+			case "uniform", "bandit", "greedy":
+				continue // chance, or the oracle
+			case "index":
+				continue // its price of a fetch depends on what it named, which a record does not hold
+			}
+			t.Run(h.Site+"/"+d.Name, func(t *testing.T) {
+				t.Parallel()
+				liveAgrees(t, h, several, d.Name, min(weeks, len(h.Snapshots)))
+			})
+		}
+	}
+}
+
+func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks int) {
+	const k = 10
+	s := newSite(h, several)
+	s.weeks = s.weeks[:weeks]
+	p, err := revisit.New(name, revisit.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := s.budgeted(p, true, false)
+	served := make([][]string, weeks)
+	run.served = func(at int, v graph.Node) { served[at] = append(served[at], decoded(s.urls[v])) }
+	run.run(k, s.truth(nil))
+	found := make([][]string, weeks)
+	for v, at := range run.foundAt {
+		if at > 0 && v < s.pages {
+			found[at] = append(found[at], decoded(s.urls[v]))
+		}
+	}
+
+	server, err := replay.New(h, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	dir := t.TempDir()
+	for at := range weeks {
+		if err := server.Switch(at); err != nil {
+			t.Fatal(err)
+		}
+		c, err := crawl.Open(crawl.Config{Dir: dir, Parallel: 8, At: time.Unix(s.weeks[at].time, 0),
+			Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r *crawl.Result
+		if at == 0 {
+			seeds := []crawl.Seed{{URL: web.URL + "/"}}
+			for v := range s.pages {
+				if several && s.weeks[0].alive[v] {
+					seeds = append(seeds, crawl.Seed{URL: web.URL + s.urls[v]})
+				}
+			}
+			r, err = c.Run(context.Background(), seeds)
+		} else {
+			r, err = c.Revisit(context.Background(), crawl.Plan{Policy: name, Budget: func(int) int { return k }})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := func(id graph.Node) string {
+			d, err := c.View().Doc(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return decoded(strings.TrimPrefix(d.URL, web.URL))
+		}
+		if at > 0 {
+			var rows []*store.Refetch
+			if err := c.View().Refetches(1, r.Cycle, func(f *store.Refetch) bool { rows = append(rows, f); return true }); err != nil {
+				t.Fatal(err)
+			}
+			slices.SortFunc(rows, func(a, b *store.Refetch) int { return a.Order - b.Order })
+			var got []string
+			for _, f := range rows {
+				got = append(got, path(f.Page))
+			}
+			if !slices.Equal(got, served[at]) {
+				t.Fatalf("week %d: the live crawl fetched\n%q, the simulation\n%q", at, got, served[at])
+			}
+			var pages []string
+			if err := c.View().Newcomers(1, r.Cycle, func(id graph.Node, kind store.Kind) bool {
+				if kind == store.Page {
+					pages = append(pages, path(id))
+				}
+				return true
+			}); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(pages)
+			slices.Sort(found[at])
+			if !slices.Equal(pages, found[at]) {
+				t.Fatalf("week %d: the live crawl found\n%q, the simulation\n%q", at, pages, found[at])
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// decoded is a URL path without escapes, as both sides write it in their own way.
+func decoded(path string) string {
+	if p, err := url.PathUnescape(path); err == nil {
+		return p
+	}
+	return path
+}
