@@ -54,7 +54,7 @@ func run() error {
 	flag.Parse()
 	switch *part {
 	case "site":
-		return serveSite(*pages, *size, *links)
+		return serveSite(newSite(*pages, *size, *links))
 	case "bare":
 		return bare(flag.Arg(0), *parallel)
 	}

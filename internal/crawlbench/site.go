@@ -13,7 +13,7 @@ import (
 )
 
 // A site makes its pages from their numbers: page 0 is /, page i is /p/i. Links lead to four
-// children in a tree, so that everything is reachable, and to pages by chance. The server
+// children in a tree, so that everything is reachable, and to other pages by chance. The server
 // speaks just enough HTTP to cost little beside a crawler.
 type site struct {
 	pages  uint64
@@ -22,7 +22,7 @@ type site struct {
 	served atomic.Int64
 }
 
-func serveSite(pages uint64, size, links int) error {
+func newSite(pages uint64, size, links int) *site {
 	s := &site{pages: pages, links: links}
 	words := []string{"the", "of", "page", "new", "links", "and", "crawl", "site", "found", "old", "cover", "seed", "again", "budget", "host", "change"}
 	per := max(0, size-200)/max(1, links) - 40
@@ -36,6 +36,10 @@ func serveSite(pages uint64, size, links int) error {
 		}
 		s.text[i] = append(b, "</p>\n"...)
 	}
+	return s
+}
+
+func serveSite(s *site) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -77,9 +81,11 @@ func (s *site) page(b []byte, i uint64) []byte {
 	b = fmt.Appendf(b, "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>Page %d</title></head>\n<body><main class=text><h1>Page %d</h1>\n", i, i)
 	for k := range s.links {
 		b = append(b, s.text[(i+uint64(k))%uint64(len(s.text))]...)
-		b = append(b, "<div class=more><a href=\"/p/"...)
 		t := s.target(i, k)
-		b = strconv.AppendUint(b, t, 10)
+		b = append(b, "<div class=more><a href=\"/"...)
+		if t > 0 { // each page has one URL
+			b = strconv.AppendUint(append(b, "p/"...), t, 10)
+		}
 		b = append(b, "\">number "...)
 		b = strconv.AppendUint(b, t, 10)
 		b = append(b, "</a></div>\n"...)
@@ -131,5 +137,5 @@ func (s *site) number(line []byte) (uint64, bool) {
 	}
 	digits, ok := bytes.CutPrefix(path, []byte("/p/"))
 	n, err := strconv.ParseUint(string(digits), 10, 64)
-	return n, ok && err == nil && n > 0 && n < s.pages
+	return n, ok && err == nil && n < s.pages
 }
