@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,11 +50,11 @@ read where it lies; --transpose takes NAME-t.graph where it is the transpose.
 --relabel reads names instead of node numbers: sparse ids, 64-bit numbers, any words, two on a
 line, or the first two columns of .csv files. Nodes are numbered in the order of the
 names if these are all numbers, else as they come; OUT.names tells them, a line 'number name' each.
-The folder that 'forage explore' has written is such an input; as GraphML it keeps what is known
-of its nodes.`,
+The folder that 'forage explore' has written is read so without being asked; as GraphML it keeps
+what is known of its nodes.`,
 		Example: `  forage graph convert 'part-*.txt.gz' -o web.graph
   forage graph convert web.graph -o web-t.graph --transpose
-  forage graph convert explored/ --relabel -o network.graphml`,
+  forage graph convert explored/ -o network.graphml`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -94,6 +95,7 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	f.relabel = f.relabel || collection(args)
 	if f.relabel && (format == formatBV || format == "adjacency") {
 		return usagef("--relabel: nodes have names in arc lists, .csv files and GraphML, not in format %s", format)
 	}
@@ -198,13 +200,25 @@ func (f *graphConvertFlags) planned(args []string, format, to string, d arcs.Dir
 	return p, nil
 }
 
+// collection reports whether one of the paths is a folder of forage explore.
+func collection(paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { _, ok := arcs.Collection(p); return ok })
+}
+
 // guessNames estimates a list of arcs between names by its size.
 func guessNames(paths []string) (arcs.Estimate, error) {
-	files, err := arcs.FilesAll(paths)
-	if err != nil {
-		return arcs.Estimate{}, graphError(err)
-	}
 	e := arcs.Estimate{}
+	var files []string
+	for _, p := range paths {
+		more, err := arcs.Files(p)
+		if file, ok := arcs.Collection(p); ok {
+			more, err = []string{file}, nil
+		}
+		if err != nil {
+			return e, graphError(err)
+		}
+		files = append(files, more...)
+	}
 	for _, name := range files {
 		info, err := os.Stat(name)
 		if err != nil {

@@ -97,7 +97,13 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := f.in.estimate(args, format, arcs.AsWritten)
+	named := collection(args)
+	var e arcs.Estimate
+	if named {
+		e, err = guessNames(args)
+	} else {
+		e, err = f.in.estimate(args, format, arcs.AsWritten)
+	}
 	if err != nil {
 		return err
 	}
@@ -108,7 +114,7 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	if format == formatBV && f.in.memory > 0 && p.Memory > int64(f.in.memory) {
 		return usagef("this needs %s of memory and may use %s; --quick needs less", bytesText(p.Memory), bytesText(int64(f.in.memory)))
 	}
-	read, err := f.in.open(args, format, arcs.AsWritten, false)
+	read, err := f.in.open(args, format, arcs.AsWritten, named)
 	if err != nil {
 		return err
 	}

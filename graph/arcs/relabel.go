@@ -36,13 +36,7 @@ type Named struct {
 func Relabel(paths []string, o Options) (*Named, error) {
 	r := relabeller{o: o, numbers: map[string]graph.Node{}}
 	for _, path := range paths {
-		explored := ""
-		for _, end := range []string{"", ".zst", ".gz"} {
-			if _, err := os.Stat(filepath.Join(path, "arcs.csv"+end)); err == nil {
-				explored = filepath.Join(path, "arcs.csv"+end)
-			}
-		}
-		if explored != "" {
+		if explored, ok := Collection(path); ok {
 			nodes := filepath.Join(path, "nodes.csv")
 			if _, err := os.Stat(nodes); err == nil {
 				if err := r.table(nodes); err != nil {
@@ -69,6 +63,18 @@ func Relabel(paths []string, o Options) (*Named, error) {
 		}
 	}
 	return r.named(), nil
+}
+
+// Collection reports whether path is a folder with arcs.csv in it, compressed or not, and
+// returns the path of that file: what 'forage explore' has written.
+func Collection(path string) (file string, ok bool) {
+	for _, end := range []string{"", ".zst", ".gz"} {
+		file = filepath.Join(path, "arcs.csv"+end)
+		if _, err := os.Stat(file); err == nil {
+			return file, true
+		}
+	}
+	return "", false
 }
 
 type relabeller struct {
