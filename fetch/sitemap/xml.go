@@ -10,13 +10,10 @@ import (
 // documents declare other namespaces than the protocols say, or none; what an element means
 // follows from those around it.
 func (p *parser) xml(r io.Reader) {
-	d := xml.NewDecoder(r)
-	d.Strict = false
-	d.Entity = xml.HTMLEntity
-	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // r is UTF-8 already
+	l := newLexer(r)
 	x := &xmlList{parser: p}
 	for {
-		t, err := d.RawToken()
+		t, err := l.next()
 		if err == io.EOF {
 			return
 		}
@@ -33,7 +30,7 @@ func (p *parser) xml(r io.Reader) {
 		case xml.EndElement:
 			more = x.close(t.Name.Local)
 		case xml.CharData:
-			if x.collect {
+			if x.collect && x.text.Len() < maxToken {
 				x.text.Write(t)
 			}
 		}
