@@ -252,12 +252,20 @@ func (d *blockDecoder) next(buf []uint64) (set uint64, elements []uint64, ok boo
 		}
 		v := uint64(body[at])
 		at++
-		if v >= 0x80 {
-			var n int
-			if v, n = binary.Uvarint(body[at-1:]); n <= 0 {
-				return 0, buf, false
+		if v >= 0x80 { // two bytes, three, or any number
+			if rest := body[at:]; len(rest) > 1 && rest[0] < 0x80 {
+				v = v&0x7f | uint64(rest[0])<<7
+				at++
+			} else if len(rest) > 1 && rest[1] < 0x80 {
+				v = v&0x7f | uint64(rest[0]&0x7f)<<7 | uint64(rest[1])<<14
+				at += 2
+			} else {
+				var n int
+				if v, n = binary.Uvarint(body[at-1:]); n <= 0 {
+					return 0, buf, false
+				}
+				at += n - 1
 			}
-			at += n - 1
 		}
 		e := next + v
 		if e < next || e == math.MaxUint64 {

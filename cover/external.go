@@ -54,7 +54,7 @@ func External(ctx context.Context, f Family, scratch Scratch, o Options) (*Resul
 		return nil, err
 	}
 	x := &external{scratch: scratch, files: map[int]*levelFile{}}
-	x.state = &state{ctx: ctx, o: &o, n: f.NumElements(), res: &Result{Algorithm: NameSPGreedy}}
+	x.state = &state{ctx: ctx, o: &o, n: f.NumElements(), threads: o.threads(), res: &Result{Algorithm: NameSPGreedy}}
 	x.target, x.budget = math.MaxUint64, math.MaxUint64
 	if o.Budget > 0 {
 		x.budget = uint64(o.Budget)
@@ -216,7 +216,11 @@ func (x *external) distribute(f Family) error {
 		x.times = newCounters(x.n, x.o.Multi)
 	}
 	count := uint64(0)
-	err := f.Scan(func(set uint64, elements []uint64) error {
+	scan := f.Scan
+	if x.threads > 1 {
+		scan = func(visit func(set uint64, elements []uint64) error) error { return scanAhead(f, visit) }
+	}
+	err := scan(func(set uint64, elements []uint64) error {
 		if count++; count%(1<<14) == 0 {
 			if err := x.report(0); err != nil {
 				return err
@@ -263,6 +267,63 @@ func (x *external) distribute(f Family) error {
 		x.counted = true
 	}
 	return x.endRun()
+}
+
+// chunkElements is how many elements scanAhead reads before it hands them over.
+const chunkElements = 1 << 15
+
+// scanAhead is f.Scan in a goroutine of its own, a few chunks ahead of visit.
+func scanAhead(f Family, visit func(set uint64, elements []uint64) error) (err error) {
+	type chunk struct {
+		sets []uint64
+		end  []int // in elem
+		elem []uint64
+	}
+	const chunks = 4
+	full, free, quit := make(chan *chunk, chunks), make(chan *chunk, chunks), make(chan struct{})
+	for range chunks - 1 {
+		free <- &chunk{}
+	}
+	var scanErr error
+	go func() {
+		defer close(full)
+		c := &chunk{}
+		scanErr = f.Scan(func(set uint64, elements []uint64) error {
+			c.elem = append(c.elem, elements...)
+			c.sets, c.end = append(c.sets, set), append(c.end, len(c.elem))
+			if len(c.elem) < chunkElements && len(c.sets) < chunkElements {
+				return nil
+			}
+			full <- c // never blocks: there are as many places as chunks
+			select {
+			case c = <-free:
+			case <-quit:
+				return errStop
+			}
+			c.sets, c.end, c.elem = c.sets[:0], c.end[:0], c.elem[:0]
+			return nil
+		})
+		if scanErr == nil {
+			full <- c
+		}
+	}()
+	for c := range full { // to its end: the goroutine is done then
+		from := 0
+		for i, set := range c.sets {
+			if err != nil {
+				break
+			}
+			if err = visit(set, c.elem[from:c.end[i]]); err != nil {
+				close(quit)
+			}
+			from = c.end[i]
+		}
+		free <- c
+	}
+	if err != nil {
+		return err
+	}
+	return scanErr
 }
 
 // A batch is a block of a level file, looked at against frozen.
@@ -507,7 +568,7 @@ const ahead = 4
 
 func (x *external) newWindow(file io.ReaderAt, place []blockPlace, lv *level) *window {
 	w := &window{place: place, look: func(p blockPlace, b *batch) { x.look(file, p, lv, b) }}
-	threads := min(x.o.threads(), len(place))
+	threads := min(x.threads, len(place))
 	if threads <= 1 {
 		return w
 	}
