@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/cover"
+	"forage/cover/sets"
 	"forage/export"
 	"forage/graph"
 	"forage/graph/arcs"
@@ -50,6 +51,7 @@ type seedFlags struct {
 
 	algorithm string
 	p, q      float64
+	temp      string
 	threads   int
 	seed      uint64
 
@@ -146,6 +148,7 @@ Files of pages hold a node number, a URL or a domain a line; URLs and domains ne
 	fs.StringVar(&f.algorithm, "algorithm", "auto", "engine of the covers; auto covers as the textbook greedy does")
 	fs.Float64Var(&f.p, "p", 0, "levels of spgreedy and pgreedy: powers of p")
 	fs.Float64Var(&f.q, "q", 0, "slack of rfgreedy and pgreedy")
+	fs.StringVar(&f.temp, "temp", "", "layered, two-level: folder for covers that do not fit in memory (default: the system's)")
 	fs.IntVar(&f.threads, "threads", 0, "of the covers; 0: one a processor")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
 	fs.BoolVar(&f.evaluate, "evaluate", false, "compare with lists of the same length: top in-degree, PageRank, harmonic centrality, random")
@@ -500,11 +503,68 @@ func (w *seedWork) set(path string) ([]bool, error) {
 	return s.mark(w.names, w.g.NumNodes())
 }
 
-// choose runs the method.
-func (w *seedWork) choose(ctx context.Context, t *seed.Task, res *seedResult) ([]graph.Node, error) {
-	c := seed.LayeredConfig{Options: cover.Options{P: w.p, Q: w.q, Threads: w.threads}}
+// covers returns how layered and two-level cover: in memory, or out of core where --memory, or
+// what is free, does not hold a family of the whole graph.
+func (w *seedWork) covers() (c seed.LayeredConfig, err error) {
+	c.Options = cover.Options{P: w.p, Q: w.q, Threads: w.threads}
 	if w.algorithm != "auto" {
 		c.Algorithm = cover.Algorithm(w.algorithm)
+	}
+	_, inMemory := w.g.(*graph.CSR)
+	need, least, _ := w.estimate(int64(w.g.NumNodes()), int64(w.g.NumArcs()), !inMemory)
+	limit := int64(w.in.memory)
+	if limit == 0 {
+		limit = int64(freeMemory())
+		if inMemory {
+			limit += 8*int64(w.g.NumNodes()) + 4*int64(w.g.NumArcs()) // it is there already
+		}
+	}
+	if need <= limit {
+		return c, nil
+	}
+	if least > limit {
+		return c, usagef("%s takes %s at least, and there are %s; --plan tells more", w.method, binaryBytes(uint64(least)), binaryBytes(uint64(limit)))
+	}
+	if c.Algorithm != "" && c.Algorithm != cover.NameSPGreedy {
+		return c, usagef("%s takes %s in memory, and there are %s: only spgreedy covers out of core", c.Algorithm, binaryBytes(uint64(need)), binaryBytes(uint64(limit)))
+	}
+	if w.temp != "" {
+		w.temp = w.call.path(w.temp)
+	}
+	scratch, err := sets.NewScratch(w.temp)
+	if err != nil {
+		return c, err
+	}
+	c.Cover = func(ctx context.Context, f cover.Family) (*cover.Result, error) {
+		return cover.External(ctx, f, scratch, c.Options)
+	}
+	return c, nil
+}
+
+// estimate returns the bytes that the method takes, the least that it can do with, and the
+// seconds, for a graph that is in memory or streams from its file.
+func (f *seedFlags) estimate(n, m int64, streams bool) (need, least int64, seconds float64) {
+	held := 8*n + 4*m
+	if f.method == "reach" {
+		need = 2*held + 52*n
+		return need, need, float64(m) * 1.2e-7 // 30 million arcs: 3.0 s, the transpose included
+	}
+	if streams {
+		held = 0
+	}
+	passes := float64(f.levels) * 1e-7
+	if f.method == "layered" {
+		passes = float64(f.depth*(f.depth+1)/2) * 6e-8
+	}
+	// A family is at worst all arcs and its state; out of core, bits.
+	return held + 4*m + 40*n, held + 3*n, float64(m) * passes
+}
+
+// choose runs the method.
+func (w *seedWork) choose(ctx context.Context, t *seed.Task, res *seedResult) ([]graph.Node, error) {
+	c, err := w.covers()
+	if err != nil {
+		return nil, err
 	}
 	switch w.method {
 	case "layered":
@@ -685,24 +745,7 @@ func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
 	}
 	p := seedPlan{Method: f.method, Nodes: n, Arcs: m}
 	p.Graph = 8*n + 4*m
-	switch f.method {
-	case "reach":
-		p.Memory = 2*p.Graph + 52*n
-		p.Seconds = float64(m) * 1.2e-7 // web1m: 3.0 s of 30 million arcs, transpose included
-	case "layered":
-		if !streams {
-			p.Memory = p.Graph
-		}
-		// A family of one layer: at worst all arcs, 4 bytes each in memory, and its state.
-		p.Memory += 4*m + 40*n
-		p.Seconds = float64(m) * float64(f.depth*(f.depth+1)/2) * 6e-8
-	case "two-level":
-		if !streams {
-			p.Memory = p.Graph
-		}
-		p.Memory += 8*m + 40*n
-		p.Seconds = float64(m) * float64(f.levels) * 1e-7
-	}
+	p.Memory, p.Least, p.Seconds = f.estimate(n, m, streams)
 	if f.labels != "" {
 		if info, err := os.Stat(f.labels); err == nil {
 			p.Disk = info.Size()
@@ -716,11 +759,15 @@ func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s on %d nodes and %d arcs: about %.2f GiB of memory, %.0f s; reads %.2f GiB of files, writes none but the list\n",
-			p.Method, p.Nodes, p.Arcs, float64(p.Memory)/(1<<30), p.Seconds, float64(p.Disk)/(1<<30))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s on %d nodes and %d arcs: about %s of memory, at least %s; about %.0f s; reads %s of files\n",
+			p.Method, p.Nodes, p.Arcs, binaryBytes(uint64(p.Memory)), binaryBytes(uint64(p.Least)), p.Seconds, binaryBytes(uint64(p.Disk)))
 	}
-	if f.in.memory > 0 && p.Memory > int64(f.in.memory) {
-		return usagef("that is more than --memory %d", int64(f.in.memory))
+	limit := int64(f.in.memory)
+	if limit == 0 {
+		limit = int64(freeMemory())
+	}
+	if p.Least > limit {
+		return usagef("at least %s are needed, and there are %s", binaryBytes(uint64(p.Least)), binaryBytes(uint64(limit)))
 	}
 	return nil
 }
@@ -732,6 +779,7 @@ type seedPlan struct {
 	Arcs    int64   `json:"arcs"`
 	Graph   int64   `json:"graph_bytes"`
 	Memory  int64   `json:"memory"`
+	Least   int64   `json:"least_memory"` // with covers out of core
 	Disk    int64   `json:"disk_read"`
 	Seconds float64 `json:"seconds"`
 }
