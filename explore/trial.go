@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"math/rand/v2"
 
 	"forage/graph"
@@ -25,16 +26,7 @@ func RandomStart(n int, seed uint64, run int) graph.Node {
 // Explore runs the policy of that name and returns how many queries it made and how many nodes
 // it observed, the start among them. visit, if not nil, is told the count after each query.
 func (t *Trial) Explore(name string, visit func(queries, observed int)) (queries, observed int, err error) {
-	h := NewHidden(t.Graph, t.Seed^uint64(t.Run)<<32)
-	start, err := h.Start(t.Start)
-	if err != nil {
-		return 0, 0, err
-	}
-	c := Config{Rand: rand.New(rand.NewPCG(t.Seed, 1<<32+uint64(t.Run))), Budget: t.Budget, Directed: t.Directed}
-	if name == "med" {
-		c.Degree = h.Degree
-	}
-	p, err := New(name, c)
+	h, p, start, err := t.begin(name)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -45,6 +37,40 @@ func (t *Trial) Explore(name string, visit func(queries, observed int)) (queries
 		}
 	})
 	return queries, h.Observed(), err
+}
+
+// Record runs the policy as Explore does, tells visit of each answer by nodes of Graph, and
+// returns the policy. out holds until visit returns; an error of visit ends the run.
+func (t *Trial) Record(name string, visit func(v graph.Node, out []graph.Node) error) (p Policy, queries int, err error) {
+	h, p, start, err := t.begin(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	var names []graph.Node
+	var failed error
+	queries, err = Run(p, h, start, t.Budget, func(v graph.Node, out []graph.Node) {
+		names = names[:0]
+		for _, u := range out {
+			names = append(names, h.Name(u))
+		}
+		if failed == nil {
+			failed = visit(h.Name(v), names)
+		}
+	})
+	return p, queries, cmp.Or(failed, err)
+}
+
+func (t *Trial) begin(name string) (h *Hidden, p Policy, start graph.Node, err error) {
+	h = NewHidden(t.Graph, t.Seed^uint64(t.Run)<<32)
+	if start, err = h.Start(t.Start); err != nil {
+		return nil, nil, 0, err
+	}
+	c := Config{Rand: rand.New(rand.NewPCG(t.Seed, 1<<32+uint64(t.Run))), Budget: t.Budget, Directed: t.Directed}
+	if name == "med" {
+		c.Degree = h.Degree
+	}
+	p, err = New(name, c)
+	return h, p, start, err
 }
 
 // Regret returns how far observed stays behind the oracle's count, as a share of it [DE, §5].

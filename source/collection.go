@@ -337,7 +337,10 @@ func (c *Collection) writeNodes(w io.Writer) error {
 		n := &c.nodes[i]
 		row := []string{c.pseudonym(n.name), string(n.state), "", "", "", ""}
 		if n.order > 0 {
-			row[2], row[3], row[5] = strconv.Itoa(n.order), n.time.UTC().Format(time.RFC3339), strconv.Itoa(len(n.out))
+			row[2], row[5] = strconv.Itoa(n.order), strconv.Itoa(len(n.out))
+			if !n.time.IsZero() { // a graph file answers at no time
+				row[3] = n.time.UTC().Format(time.RFC3339)
+			}
 		}
 		if n.declared >= 0 {
 			row[4] = strconv.Itoa(n.declared)

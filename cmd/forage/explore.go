@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"forage/explore"
 	"forage/graph"
+	"forage/source"
 )
 
 type exploreFlags struct {
@@ -86,6 +89,7 @@ and the same command goes on after an interruption. There is no oracle then.`,
 	fs.StringVar(&f.start, "start", "", "start node (default: one at random for each run)")
 	fs.BoolVar(&f.directed, "directed", false, "answers list out-links only; otherwise links count both ways")
 	f.of.add(cmd)
+	cmd.AddCommand(exploreEstimateCmd())
 	fs.BoolVar(&f.json, "json", false, "one JSON object a run")
 	return cmd
 }
@@ -119,6 +123,14 @@ func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
 			return usagef("--start %s: want a node of the graph, 0 to %d", f.start, n-1)
 		}
 	}
+	if f.of.dir != "" {
+		if f.runs != 1 {
+			return usagef("-o keeps one run: want --runs 1")
+		}
+		if _, err := os.Stat(f.of.dir); err == nil {
+			return usagef("-o %s: is there already", f.of.dir)
+		}
+	}
 	var table *tabwriter.Writer
 	if !f.json {
 		fmt.Fprintf(cmd.OutOrStdout(), "%d nodes, a budget of %d queries, policy %s\n", n, budget, f.policy)
@@ -132,6 +144,11 @@ func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
 		t := explore.Trial{Graph: g, Directed: f.directed, Seed: f.seed, Run: run, Budget: budget, Start: graph.Node(start)}
 		if start < 0 {
 			t.Start = explore.RandomStart(n, f.seed, run)
+		}
+		if f.of.dir != "" {
+			if err := f.keep(&t, path); err != nil {
+				return err
+			}
 		}
 		began := time.Now()
 		queries, observed, err := t.Explore(f.policy, nil)
@@ -160,4 +177,48 @@ func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
 		return nil
 	}
 	return table.Flush()
+}
+
+// keep writes the sample of a run as a live exploration would, with node numbers as names.
+func (f *exploreFlags) keep(t *explore.Trial, path string) (err error) {
+	c, _, err := source.OpenCollection(f.of.dir, nil, source.Settings{"graph": path, "start": t.Start, "policy": f.policy, "seed": f.seed, "directed": f.directed})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, c.Close()); err != nil {
+			os.RemoveAll(f.of.dir)
+		}
+	}()
+	name := func(v graph.Node) string { return strconv.FormatUint(uint64(v), 10) }
+	c.Number(name(t.Start))
+	p, queries, err := t.Record(f.policy, func(v graph.Node, out []graph.Node) error {
+		r := source.Record{ID: name(v), Answer: source.Answer{State: source.Complete, Declared: -1}}
+		for _, u := range out {
+			r.Answer.Neighbours = append(r.Answer.Neighbours, source.Neighbour{ID: name(u), Degree: -1})
+		}
+		_, err := c.Append(&r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Write(map[string]any{
+		"version": 1, "graph": path, "policy": f.policy, "seed": f.seed, "start": name(t.Start), "directed": f.directed,
+		"budget": map[string]any{"nodes": t.Budget}, "queries": queries, "observed": c.Observed(), "states": c.States(), "complete": true,
+	}, walkSteps(p))
+}
+
+// walkSteps returns the steps of a policy that walks, nil of others. Its numbers are those of
+// the collection: both count in the order of first observation.
+func walkSteps(p explore.Policy) []source.Step {
+	w, ok := p.(explore.Walker)
+	if !ok {
+		return nil
+	}
+	steps := []source.Step{}
+	for _, s := range w.Steps() {
+		steps = append(steps, source.Step{Walker: s.Walker, Node: s.Node, Degree: s.Degree})
+	}
+	return steps
 }

@@ -39,7 +39,7 @@ type live struct {
 func (l *live) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&l.source, "source", "", "explore a live API instead: "+strings.Join(source.Presets(), ", ")+" (with :HOST where it needs one) or a FILE.json that describes it")
-	f.StringVarP(&l.dir, "output", "o", "", "live: folder for what is collected; where it holds some already, the exploration goes on")
+	f.StringVarP(&l.dir, "output", "o", "", "folder for the sample: nodes, arcs, steps; live: where it holds some already, the exploration goes on")
 	f.IntVar(&l.requests, "budget-requests", 0, "live: requests in all (0: no limit)")
 	f.DurationVar(&l.time, "budget-time", 0, "live: time from now (0: no limit)")
 	f.IntVar(&l.pages, "max-pages-per-node", 0, "live: requests for one list (0: no limit); a node with more is truncated")
@@ -157,13 +157,7 @@ func (f *exploreFlags) live(cmd *cobra.Command) error {
 		"pseudonymized": key != nil, "first_query": e.first, "last_query": e.last, "warnings": e.warnings,
 		"complete": runErr == nil,
 	}
-	var steps []source.Step
-	if w, ok := p.(explore.Walker); ok {
-		for _, s := range w.Steps() {
-			steps = append(steps, source.Step{Walker: s.Walker, Node: s.Node, Degree: s.Degree})
-		}
-	}
-	if err := c.Write(manifest, steps); err != nil {
+	if err := c.Write(manifest, walkSteps(p)); err != nil {
 		return err
 	}
 	if runErr != nil {
