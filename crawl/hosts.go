@@ -66,13 +66,6 @@ func (e *engine) host(name string) *host {
 	return h
 }
 
-// queue tells that a site has documents waiting at a host, from number `from` on.
-func (h *host) queue(site store.SiteID, after graph.Node) {
-	if h.cursors[site] == nil {
-		h.cursors[site] = &cursor{after}
-	}
-}
-
 // Fill gives out items of a host for the frontier: what was put in front, then what waits in
 // the store. Documents that the rules or robots.txt leave out are settled here, because they
 // cost no request.
@@ -105,11 +98,10 @@ func (e *engine) Fill(id frontier.Host, max int, into []item) []item {
 				return into
 			}
 			e.batch = batch
-			for i, id := range batch {
+			for _, id := range batch {
 				c.last = id
 				var ok bool
 				if into, ok = e.offer(h, item{work: fetchNew, id: id, site: site}, into); !ok {
-					_ = i
 					return into
 				}
 			}
