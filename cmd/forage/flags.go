@@ -20,8 +20,19 @@ func printJSON(w io.Writer, v any) error {
 // size is a flag value in bytes: 1500, 64MiB, 2GiB, 10GB.
 type size int64
 
-func (s *size) Type() string   { return "size" }
-func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
+func (s *size) Type() string { return "size" }
+
+// String gives the largest unit of which it is a whole number.
+func (s *size) String() string {
+	n, unit := int64(*s), ""
+	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return strconv.FormatInt(n, 10) + unit
+}
 
 func (s *size) Set(text string) error {
 	num, unit := text, int64(1)

@@ -44,7 +44,10 @@ func badInput(err error) error {
 // usagef is an error of usage: exit code 2.
 func usagef(format string, args ...any) error { return badInput(fmt.Errorf(format, args...)) }
 
-func main() { os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:])) }
+func main() {
+	cobra.EnableCommandSorting = false // groups list their commands in the order of use
+	os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))
+}
 
 // run runs one command and returns its exit code.
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
@@ -78,8 +81,11 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 
 func rootCmd() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "forage",
-		Short:         "A web crawler that finds more of the web with fewer fetches",
+		Use:   "forage",
+		Short: "A web crawler that finds more of the web with fewer fetches",
+		Long: `Forage is a web crawler that finds more of the web with fewer fetches: it visits a site
+once, comes back with a budget of a few requests, and tells which pages are new.`,
+		Example:       "  forage demo\n  forage crawl https://example.org/\n  forage revisit --budget 10\n  forage pages --new-since 2",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
@@ -98,25 +104,18 @@ func rootCmd() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(steerCmds()...)
-	root.AddCommand(
-		retainCmd(),
-		seedCmd(),
-		crawlCmd(),
-		demoCmd(),
-		revisitCmd(),
-		checkCmd(),
-		explainCmd(),
-		coverCmd(),
-		exportCmd(),
-		exploreCmd(),
-		inspectCmd(),
-		graphCmd(),
-		labCmd(),
-		pagesCmd(),
-		replayCmd(),
-		statusCmd(),
-	)
+	group := func(id, title string, cmds ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, c := range cmds {
+			c.GroupID = id
+		}
+		root.AddCommand(cmds...)
+	}
+	group("crawl", "Crawl and come back:", crawlCmd(), revisitCmd())
+	group("store", "Look into a store, also beside a running crawl:", statusCmd(), pagesCmd(), explainCmd(), exportCmd(), checkCmd())
+	group("steer", "Steer a running crawl:", steerCmds()...)
+	group("decide", "Decide on graphs of any kind:", seedCmd(), exploreCmd(), retainCmd(), coverCmd(), graphCmd())
+	group("see", "See how it works:", demoCmd(), replayCmd(), inspectCmd(), labCmd())
 	return root
 }
 
