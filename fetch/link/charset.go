@@ -138,7 +138,7 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 // A declaration gathers what a meta element says of the encoding.
 type declaration struct {
 	seen            map[string]bool
-	pragma, needs   bool
+	pragma          bool
 	charset, header string
 	found           bool
 }
