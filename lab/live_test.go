@@ -55,10 +55,8 @@ func TestLiveCrawlAgrees(t *testing.T) {
 		}
 		for _, d := range revisit.Policies() {
 			switch d.Name {
-			case "uniform", "bandit", "greedy":
-				continue // chance, or the oracle
-			case "index":
-				continue // its price of a fetch depends on what it named, which a record does not hold
+			case "uniform", "bandit-greedy":
+				continue // chance
 			}
 			t.Run(h.Site+"/"+d.Name, func(t *testing.T) {
 				t.Parallel()

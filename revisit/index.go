@@ -32,8 +32,8 @@ type Index struct {
 	horizon  int32 // last bucket that was ever filled
 	next     int32 // buckets before are empty
 	heap     []scored
-	later    []graph.Node // pulled again in the cycle in which they were fetched
-	done     []bool
+	later    []graph.Node // taken out of the heap in this cycle
+	put      []int32      // by document: the cycle in which it was put back last
 	fetches  int
 	worth    float64 // of the cycle's last fetch that was no audit
 	spent    int
@@ -66,7 +66,7 @@ func (p *Index) Learn(v graph.Node, page Page) {
 		return
 	}
 	for len(p.n) < len(p.pages) {
-		p.n, p.e, p.due, p.done = append(p.n, 0), append(p.e, 0), append(p.due, -1), append(p.done, false)
+		p.n, p.e, p.due, p.put = append(p.n, 0), append(p.e, 0), append(p.due, -1), append(p.put, -1)
 	}
 	for int(page.Template) >= len(p.rates) {
 		p.rates = append(p.rates, rate{})
@@ -132,7 +132,6 @@ func (p *Index) pull(at int32) {
 			if p.due[v] != p.next || p.gone[v] {
 				continue
 			}
-			p.due[v] = -1
 			p.heap = append(p.heap, scored{p.value(v), v})
 			up(p.heap)
 		}
@@ -150,14 +149,11 @@ func (p *Index) Next() (graph.Node, bool) {
 	for {
 		for len(p.heap) > 0 {
 			top := p.heap[0]
-			if p.due[top.v] >= 0 || p.gone[top.v] || int(p.last[top.v]) == p.cycle {
+			if p.gone[top.v] || int(p.last[top.v]) == p.cycle {
 				p.heap = popped(p.heap)
-				if p.due[top.v] < 0 && !p.gone[top.v] {
-					p.later = append(p.later, top.v)
-				}
+				p.later = append(p.later, top.v)
 				continue
 			}
-			p.worth = top.value
 			return top.v, true
 		}
 		if p.next > p.horizon {
@@ -169,6 +165,9 @@ func (p *Index) Next() (graph.Node, bool) {
 
 // Observe credits the document and puts it back into the calendar.
 func (p *Index) Observe(v Visit) {
+	if p.fetches%indexAudit != indexAudit-1 {
+		p.worth = p.value(v.Page)
+	}
 	p.fetches++
 	p.spent++
 	tau := float64(int32(p.cycle) - p.last[v.Page])
@@ -232,22 +231,27 @@ func (p *Index) End(c Cycle) {
 		}
 		p.heap = p.heap[:0]
 	}
-	for _, v := range p.later {
-		if p.due[v] < 0 {
-			p.schedule(v)
-		}
-	}
-	p.later = p.later[:0]
 	if p.worth >= 0 && p.spent >= p.budget {
 		p.lambda += (p.worth - p.lambda) / 4
 	}
+	// What was taken out of the calendar in this cycle goes back, to its place or to the next
+	// cycle.
 	for _, s := range p.heap {
-		if p.due[s.v] < 0 && !p.gone[s.v] && int(p.last[s.v]) < p.cycle {
-			p.due[s.v] = int32(p.cycle) + 1
-			p.calendar[p.due[s.v]] = append(p.calendar[p.due[s.v]], s.v)
-			p.horizon = max(p.horizon, p.due[s.v])
-		}
+		p.later = append(p.later, s.v)
 	}
+	for _, v := range p.later {
+		if p.gone[v] || p.put[v] == int32(p.cycle) {
+			continue
+		}
+		p.put[v] = int32(p.cycle)
+		if int(p.last[v]) == p.cycle && p.due[v] >= p.next {
+			continue // it is in there, anew
+		}
+		p.due[v] = max(p.due[v], int32(p.cycle)+1)
+		p.calendar[p.due[v]] = append(p.calendar[p.due[v]], v)
+		p.horizon = max(p.horizon, p.due[v])
+	}
+	p.later = p.later[:0]
 	p.heap = p.heap[:0]
 	p.next = min(p.next, int32(p.cycle)+1)
 }
