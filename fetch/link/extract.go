@@ -241,6 +241,10 @@ func (x *Extractor) link(a int, k Kind, nofollow bool) bool {
 			return false
 		}
 	}
+	if len(x.refs) >= MaxLinks { // no place is made for a link that is not taken
+		x.page.Truncated = true
+		return false
+	}
 	place, node := x.here()
 	return x.add(ref{url: url, kind: k, nofollow: nofollow, place: place, node: node})
 }
