@@ -41,7 +41,8 @@ type Config struct {
 	Degree   func(graph.Node) int // true degree of an observed node: for the oracle med alone
 }
 
-// Names returns the names that New knows, in the order in which tables show them.
+// Names returns the names that New knows, in the order in which tables show them. New also
+// knows best, for crawls that see where links stand; without that it is learned.
 func Names() []string {
 	return strings.Fields("bfs dfs rw random snowball mod opic de mhrw frontier learned med")
 }
@@ -75,6 +76,8 @@ func New(name string, c Config) (Policy, error) {
 		return newDE(c), nil
 	case "learned":
 		return newLearned(c), nil
+	case "best":
+		return newBest(c), nil
 	case "med":
 		if c.Degree == nil {
 			return nil, fmt.Errorf("med is the oracle: it needs the true degrees, which only a graph that is known can tell")
@@ -100,6 +103,9 @@ type Link struct {
 	// separated by spaces, each with its id and classes as in a style sheet, such as
 	// "html body div#main ul.posts li a". Empty: not known.
 	Path string
+	// Place is a hash of the path, for callers that keep no more: equal places are one class.
+	// It counts where Path is empty; 0: not known.
+	Place uint32
 }
 
 // A DegreeObserver is a Policy that can use degrees that the network declares.

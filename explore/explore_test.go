@@ -9,7 +9,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, name := range explore.Names() {
+	for _, name := range append(explore.Names(), "best") {
 		t.Run(name, func(t *testing.T) { exploretest.Test(t, name) })
 	}
 }
@@ -18,7 +18,7 @@ func TestUnknownName(t *testing.T) {
 	if _, err := explore.New("bsf", explore.Config{}); err == nil {
 		t.Error(`New("bsf") gave a policy`)
 	}
-	for _, name := range explore.Names() {
+	for _, name := range append(explore.Names(), "best") {
 		if name == "med" {
 			continue
 		}

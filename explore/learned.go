@@ -142,10 +142,15 @@ func (p *learned) Next() (graph.Node, bool) {
 		}
 	}
 	v := p.open[best]
-	p.asked[v] = p.aged(best)
+	p.take(v)
+	return v, true
+}
+
+// take makes an open node pending.
+func (p *learned) take(v graph.Node) {
+	p.asked[v] = p.aged(int(p.place[v]))
 	p.sample.seen[v] = pending
 	p.remove(v)
-	return v, true
 }
 
 // aged returns the features at place i with the age filled in: it changes with every answer,
