@@ -11,10 +11,12 @@ import (
 // the set that covers the most uncovered elements, the lowest number among equals. It is the
 // oracle of the other engines' tests.
 //
-// An inverted index tells which sets lose an element that gets covered, so every set's gain
-// is exact at all times; sets wait in one list per gain. Time O(M) and the sorting of the
-// lists; with weights O(M log m), by a heap. Memory 8 bytes an element of a set and 16 bytes
-// an element and a set. Guarantee ln Δ + 1.
+// An inverted index tells which sets lose an element that gets covered, and each of them moves
+// at once to its new place in the ordering, a list of sets for each gain. (To move it only
+// when its turn comes is the idea of FGreedy, and would halve the time here.) With weights the
+// ordering is a heap, in which a set moves when it comes to the top. Time O(M), with weights
+// O(M log m); memory 8 bytes an element of a set, 8 an element and 24 a set. Guarantee
+// ln Δ + 1.
 func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	s, err := newState(ctx, f, NameGreedy, &o)
 	if err != nil {
@@ -31,7 +33,14 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 			}
 		}
 	}
-	q := s.newQueue(true)
+	var q queue
+	var order *ordering
+	if o.Weights == nil {
+		order = &ordering{*newBuckets(s.m, s.res.Largest, true), make([]uint32, s.m)}
+		q = order
+	} else {
+		q = &heap{wide: true}
+	}
 	for i := s.m - 1; i >= 0; i-- {
 		q.push(uint32(i), s.key(uint32(i), gain[i]))
 	}
@@ -42,7 +51,9 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 			break
 		}
 		if now := s.key(i, gain[i]); now != key {
-			q.push(i, now) // it lost elements since it was filed
+			if order == nil {
+				q.push(i, now) // it lost elements since it was filed
+			}
 			continue
 		}
 		before := uint64(gain[i])
@@ -55,8 +66,12 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 			s.done[e/64] |= 1 << (e % 64)
 			s.res.Covered++
 			for _, t := range inv.sets[inv.off[e]:inv.off[e+1]] {
-				if gain[t] > 0 {
-					gain[t]--
+				if gain[t] == 0 {
+					continue
+				}
+				gain[t]--
+				if order != nil {
+					order.lower(t, gain[t])
 				}
 			}
 		}
@@ -76,6 +91,40 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 		}
 	}
 	return s.finish(), nil
+}
+
+// ordering is buckets in which a set's place is exact at all times.
+type ordering struct {
+	buckets
+	prev []uint32 // by set: the one before it in its bucket
+}
+
+func (o *ordering) push(set uint32, key uint64) {
+	if key == 0 {
+		return
+	}
+	if follower := o.head[key]; follower != noSet {
+		o.prev[follower] = set
+	}
+	o.prev[set] = noSet
+	o.buckets.push(set, key)
+}
+
+// lower moves a set down by one, to gain. A set of the bucket that is being served is in no
+// list any more.
+func (o *ordering) lower(set, gain uint32) {
+	if int(gain)+1 != o.top {
+		before, after := o.prev[set], o.next[set]
+		if before == noSet {
+			o.head[gain+1] = after
+		} else {
+			o.next[before] = after
+		}
+		if after != noSet {
+			o.prev[after] = before
+		}
+	}
+	o.push(set, uint64(gain))
 }
 
 // inverted lists, for each element, the sets that hold it, ascending.
