@@ -430,8 +430,8 @@ func TestWatchChangingGraph(t *testing.T) {
 
 func TestRewireKeepsDegrees(t *testing.T) {
 	g := randomGraph(random(1), 3000, 9000, 0)
-	if same := Rewire(g, 0, random(2)); !slices.Equal(same.Succ, graph.FromLists(lists(g, true)).Succ) {
-		t.Error("a share of 0 changes the graph by more than its self-loops")
+	if same := Rewire(g, 0, random(2)); !slices.Equal(same.Succ, g.Succ) || !slices.Equal(same.Offset, g.Offset) {
+		t.Error("a share of 0 changes the graph")
 	}
 	h := Rewire(g, 1, random(2))
 	if err := h.Check(); err != nil {
@@ -459,18 +459,6 @@ func TestRewireKeepsDegrees(t *testing.T) {
 	if shared > 100 {
 		t.Errorf("%d arcs are as before", shared)
 	}
-}
-
-func lists(g *graph.CSR, dropLoops bool) [][]graph.Node {
-	out := make([][]graph.Node, g.NumNodes())
-	for v := range out {
-		for _, u := range g.Successors(graph.Node(v)) {
-			if u != graph.Node(v) || !dropLoops {
-				out[v] = append(out[v], u)
-			}
-		}
-	}
-	return out
 }
 
 func abs(x int) int { return max(x, -x) }

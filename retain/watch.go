@@ -1,7 +1,9 @@
 package retain
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"forage/graph"
 )
@@ -50,26 +52,40 @@ func Watch(d *Dynamics, warm, steps int, delta float64, change func(step int)) *
 // repeats and are dropped, its in-degree. It is one round of change of a web whose degrees
 // stand still. Time O(arcs).
 func Rewire(g *graph.CSR, share float64, r *rand.Rand) *graph.CSR {
-	var at []uint64
-	for i := range g.Succ {
-		if r.Float64() < share {
-			at = append(at, uint64(i))
-		}
+	var at []uint64 // arcs that change, ascending: found by the gaps between them
+	for i := gap(share, r); i < float64(len(g.Succ)); i += 1 + gap(share, r) {
+		at = append(at, uint64(i))
 	}
-	succ := append([]graph.Node(nil), g.Succ...)
+	h := &graph.CSR{Offset: make([]uint64, len(g.Offset)), Succ: slices.Clone(g.Succ)}
 	for i := len(at) - 1; i > 0; i-- {
 		j := r.IntN(i + 1)
-		succ[at[i]], succ[at[j]] = succ[at[j]], succ[at[i]]
+		h.Succ[at[i]], h.Succ[at[j]] = h.Succ[at[j]], h.Succ[at[i]]
 	}
-	lists := make([][]graph.Node, g.NumNodes())
-	for v := range lists {
-		kept := succ[g.Offset[v]:g.Offset[v]:g.Offset[v+1]]
-		for _, u := range succ[g.Offset[v]:g.Offset[v+1]] {
-			if u != graph.Node(v) {
-				kept = append(kept, u)
+	to := uint64(0)
+	for v := range graph.Node(g.NumNodes()) {
+		lo, hi := g.Offset[v], g.Offset[v+1]
+		list := h.Succ[lo:hi]
+		if len(at) > 0 && at[0] < hi {
+			for len(at) > 0 && at[0] < hi {
+				at = at[1:]
+			}
+			slices.Sort(list)
+			list = slices.Compact(list)
+			if i, ok := slices.BinarySearch(list, v); ok {
+				list = slices.Delete(list, i, i+1)
 			}
 		}
-		lists[v] = kept
+		to += uint64(copy(h.Succ[to:], list))
+		h.Offset[v+1] = to
 	}
-	return graph.FromLists(lists)
+	h.Succ = h.Succ[:to]
+	return h
+}
+
+// gap draws how many arcs come before the next that changes.
+func gap(share float64, r *rand.Rand) float64 {
+	if share >= 1 {
+		return 0
+	}
+	return math.Floor(math.Log1p(-r.Float64()) / math.Log1p(-share))
 }
