@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"forage/graph"
 	"forage/store"
 )
 
@@ -75,13 +74,7 @@ func (c *Crawl) Add(urls []string) error {
 				if d.State == store.Queued {
 					s.open++
 					s.ended, s.full = false, false
-					h := e.host(hostOf(url))
-					if h.cursors[s.ID] == nil {
-						h.cursors[s.ID] = &cursor{graph.None}
-					} else {
-						h.front = append(h.front, item{work: fetchNew, id: id, site: s.ID})
-					}
-					e.wake(h)
+					e.line(s, d)
 				}
 			}
 		}

@@ -148,9 +148,17 @@ func (e *engine) revive(id graph.Node, by *store.Doc) {
 		d.FoundOn = by.ID
 	}
 	e.fail(e.db.Put(d))
-	h := e.queued(s, d)
-	h.front = append(h.front, item{work: fetchNew, id: id, site: s.ID})
 	s.open++
+	e.line(s, d)
+}
+
+// line puts a document that has been queued anew in line, unless the store's queue, which is
+// handed out by number, comes to it anyway.
+func (e *engine) line(s *site, d *store.Doc) {
+	h := e.queued(s, d)
+	if c := h.cursors[s.ID]; s.order != nil || c.last != graph.None && d.ID <= c.last {
+		h.front = append(h.front, item{work: fetchNew, id: d.ID, site: s.ID})
+	}
 	e.wake(h)
 }
 

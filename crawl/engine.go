@@ -33,7 +33,7 @@ type engine struct {
 	jobs    chan *job
 	answers chan *job
 	out     int // jobs under way
-	lookups int // of these, those that only look an address up
+	docs    int // of these, documents
 	woken   map[*host]bool
 	batch   []graph.Node
 	began   time.Time
@@ -282,7 +282,6 @@ func (e *engine) handOut(now time.Time) {
 			h.addressed = true
 			if a, err := netip.ParseAddr(name(h.name)); err != nil {
 				e.out++
-				e.lookups++
 				e.jobs <- &job{host: h, item: it, site: s, lookup: true}
 				continue
 			} else if !e.q.SetAddr(id, a) {
@@ -313,8 +312,11 @@ func (e *engine) handOut(now time.Time) {
 			j.url = it.url
 		}
 		e.out++
-		if e.cfg.MaxTotal > 0 && e.res.Fetched+int64(e.out-e.lookups) >= e.cfg.MaxTotal {
-			e.stop("--max-total")
+		if j.work == fetchNew || j.work == fetchOld {
+			e.docs++
+			if e.cfg.MaxTotal > 0 && e.res.Fetched+int64(e.docs) >= e.cfg.MaxTotal {
+				e.stop("--max-total")
+			}
 		}
 		h.lastOut = now
 		if d := min(e.q.State(id).CrawlDelay, frontier.MaxDelay); d > e.cfg.Delay {
@@ -393,9 +395,11 @@ func (e *engine) commit() (woken bool) {
 // take works off what a job came to.
 func (e *engine) take(j *job) {
 	e.out--
+	if !j.lookup && (j.work == fetchNew || j.work == fetchOld) {
+		e.docs--
+	}
 	h, now := j.host, time.Now()
 	if j.lookup { // no request was made: the same item is next
-		e.lookups--
 		if j.addr.IsValid() {
 			e.q.SetAddr(h.id, j.addr)
 		}

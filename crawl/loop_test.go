@@ -602,6 +602,81 @@ func TestScopeAndLimits(t *testing.T) {
 	}
 }
 
+// TestTotal ends runs after one answer each: every document is fetched once, in the end.
+func TestTotal(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b")
+	w.pages["/a"] = page("a")
+	w.pages["/b"] = page("b")
+	c := open(t, func(cfg *Config) { cfg.MaxTotal = 1 })
+	cycle := store.Cycle(0)
+	for i := range 3 {
+		r := w.crawl(t, c, store.Rules{})
+		if r.Fetched != 1 || r.Cut != "--max-total" || i > 0 && r.Cycle != cycle {
+			t.Errorf("run %d: %+v", i, r)
+		}
+		cycle = r.Cycle
+	}
+	c.cfg.MaxTotal = 0
+	if r := w.crawl(t, c, store.Rules{}); r.Known != 3 {
+		t.Errorf("%+v", r)
+	}
+	for uri, n := range w.asked {
+		if n != 1 && uri != "/robots.txt" {
+			t.Errorf("%s was asked for %d times", uri, n)
+		}
+	}
+}
+
+// TestSteering adds, pauses, resumes and stops while a crawl runs.
+func TestSteering(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/1")
+	for i := 1; i < 200; i++ {
+		w.pages[fmt.Sprint("/", i)] = page(fmt.Sprint(i), fmt.Sprint("/", i+1))
+	}
+	w.pages["/hidden"] = page("nobody links here")
+	c := open(t, func(cfg *Config) { cfg.Delay = time.Millisecond })
+	if err := c.Pause(""); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("Pause without a crawl: %v", err)
+	}
+	done := make(chan *Result)
+	go func() {
+		r, err := c.Run(context.Background(), []Seed{{URL: w.URL + "/"}})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	for w.count("/5") == 0 { // a real socket: nothing to wait on but the server
+		time.Sleep(time.Millisecond)
+	}
+	if err := errors.Join(c.Pause(""), c.Add([]string{w.URL + "/hidden"})); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Pause("nowhere"); !errors.Is(err, ErrNoSite) {
+		t.Errorf("Pause of a site that is not there: %v", err)
+	}
+	if w.count("/hidden") != 0 {
+		t.Error("a paused crawl fetched")
+	}
+	if err := c.Resume(""); err != nil {
+		t.Fatal(err)
+	}
+	for w.count("/hidden") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := c.Stop(""); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; !r.Interrupted || r.Fetched >= 200 {
+		t.Errorf("stopped: %+v", r)
+	}
+	if r := w.crawl(t, c, store.Rules{}); r.Known != 201 {
+		t.Errorf("gone on: %+v", r)
+	}
+}
+
 // TestChangedRules goes on with a crawl under other rules: they hold for what waits.
 func TestChangedRules(t *testing.T) {
 	w := newWeb(t)
