@@ -53,3 +53,6 @@ BENCH_DIR ?= /tmp/bench-cover
 
 bench-graph: ## text to CSR, BV decoding and writing, building and transposing, PageRank
 	go test -run '^$$' -bench . ./graph ./graph/arcs ./graph/bv
+
+explore-large: ## mod and de on a generated graph of 10^8 links, 1% of queries
+	FORAGE_LONG=1 go test ./explore -run TestLarge -v -timeout 60m
