@@ -113,7 +113,7 @@ func (e *engine) target(s *site, by *store.Doc, f *foundLink) (id graph.Node, of
 		case owner.order == nil:
 			e.wake(h)
 		case by == nil || owner != s:
-			owner.order.found(e, owner, d.ID)
+			owner.order.found(e, owner, d)
 		}
 	} else if added {
 		e.report(owner, d, d.Reason)

@@ -705,7 +705,7 @@ func TestPolicies(t *testing.T) {
 	for i := 1; i < 30; i++ {
 		w.pages[fmt.Sprint("/", i)] = page(fmt.Sprint(i), fmt.Sprint("/", 2*i), fmt.Sprint("/", 2*i+1))
 	}
-	for _, p := range []string{"bfs", "dfs", "random", "rw"} {
+	for _, p := range []string{"bfs", "dfs", "random", "rw", "best"} {
 		t.Run(p, func(t *testing.T) {
 			c := open(t, func(cfg *Config) { cfg.Policy = p })
 			ctx, cancel := context.WithCancel(context.Background())
@@ -720,5 +720,52 @@ func TestPolicies(t *testing.T) {
 				t.Errorf("%+v, %v; want 30 pages", r, err)
 			}
 		})
+	}
+}
+
+// TestBestOrder crawls a part of a site whose menu leads to pages that lead nowhere, and whose
+// archive, below it, to lists of articles: best finds out and knows more URLs than bfs, also
+// when it is interrupted.
+func TestBestOrder(t *testing.T) {
+	w := newWeb(t)
+	html := func(parts ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			fmt.Fprintf(w, "<!doctype html><title>%s</title><p>%[1]s</p>%s", r.URL.Path, strings.Join(parts, ""))
+		}
+	}
+	list := func(class, path string, from, to int) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<ul class=%s>", class)
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&b, "<li><a href=%s%d>x</a></li>", path, i)
+		}
+		return b.String() + "</ul>"
+	}
+	w.pages["/"] = html(list("menu", "/about", 0, 100), list("archive", "/month", 0, 3))
+	for i := range 100 {
+		w.pages[fmt.Sprint("/about", i)] = html()
+	}
+	for i := range 100 {
+		w.pages[fmt.Sprint("/month", i)] = html(list("articles", "/article", 10*i, 10*i+10), list("archive", "/month", 3*i+3, 3*i+6))
+	}
+	for i := range 1000 {
+		w.pages[fmt.Sprint("/article", i)] = html()
+	}
+	urls := func(policy string, totals ...int64) int {
+		c := open(t, func(cfg *Config) { cfg.Policy = policy })
+		for _, total := range totals {
+			c.cfg.MaxTotal = total
+			w.crawl(t, c, store.Rules{MaxPages: 40})
+		}
+		n := 0
+		if err := c.View().Docs(func(*store.Doc) bool { n++; return true }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	bfs, best, twice := urls("bfs", 0), urls("best", 0), urls("best", 15, 0)
+	if t.Logf("bfs=%d best=%d interrupted=%d", bfs, best, twice); best < 2*bfs || twice < 2*bfs {
+		t.Errorf("40 pages lead best to %d URLs, %d with an interruption, bfs to %d", best, twice, bfs)
 	}
 }

@@ -29,11 +29,10 @@ func (e *engine) newOrder(s *site, name string) (*ordered, error) {
 	if e.cfg.Delay == 0 {
 		o.most = e.cfg.Parallel
 	}
-	var start []graph.Node
 	var seen []*store.Doc
 	if err := e.db.SiteDocs(s.ID, func(d *store.Doc) bool {
 		if d.FoundOn == graph.None {
-			start = append(start, o.number(d.ID))
+			o.begin(s, d)
 		}
 		if d.State != store.Queued {
 			seen = append(seen, &store.Doc{ID: d.ID, LinksOf: d.LinksOf})
@@ -42,13 +41,12 @@ func (e *engine) newOrder(s *site, name string) (*ordered, error) {
 	}); err != nil {
 		return nil, err
 	}
-	p.Observe(graph.None, start)
 	for _, d := range seen {
 		links, err := e.db.Links(d)
 		if err != nil {
 			return nil, err
 		}
-		p.Observe(o.number(d.ID), o.targets(links))
+		o.observe(s, o.number(d.ID), links)
 	}
 	return o, nil
 }
@@ -63,26 +61,48 @@ func (o *ordered) number(id graph.Node) graph.Node {
 	return v
 }
 
-func (o *ordered) targets(links []store.Link) []graph.Node {
-	var out []graph.Node
-	for _, l := range links {
-		if !l.Off {
-			out = append(out, o.number(l.To))
+// observe tells the explorer what a document links to, and where the links stand if it asks.
+func (o *ordered) observe(s *site, v graph.Node, found []store.Link) {
+	placed, ok := o.policy.(explore.LinkObserver)
+	if !ok {
+		var out []graph.Node
+		for _, l := range found {
+			if !l.Off {
+				out = append(out, o.number(l.To))
+			}
 		}
+		o.policy.Observe(v, out)
+		return
 	}
-	return out
+	var links []explore.Link
+	for _, l := range found {
+		if l.Off {
+			continue
+		}
+		place := l.Place
+		if place == 0 {
+			place = ^uint32(l.Kind) // feeds, sitemaps, redirects: one place for each kind
+		}
+		links = append(links, explore.Link{To: o.number(l.To), Site: uint32(s.ID), Place: place})
+	}
+	placed.ObserveLinks(v, links)
 }
 
-// found tells of a document that no other led to.
-func (o *ordered) found(e *engine, s *site, id graph.Node) {
-	o.policy.Observe(graph.None, []graph.Node{o.number(id)})
+// begin tells of a document that no other led to.
+func (o *ordered) begin(s *site, d *store.Doc) {
+	o.observe(s, graph.None, []store.Link{{To: d.ID, Kind: d.Via}})
+}
+
+// found tells of such a document and has the explorer name others.
+func (o *ordered) found(e *engine, s *site, d *store.Doc) {
+	o.begin(s, d)
 	o.next(e, s)
 }
 
 // answered tells the explorer of a document that needs nothing more, and has it name others.
 func (o *ordered) answered(e *engine, s *site, d *store.Doc, links []store.Link) {
 	o.out--
-	o.policy.Observe(o.number(d.ID), o.targets(links))
+	o.observe(s, o.number(d.ID), links)
 	o.next(e, s)
 }
 

@@ -29,7 +29,7 @@ type best struct {
 	arm     []int32                // by node: its arm + 1; 0: none
 	times   []uint8                // by node: how often it was linked, at most 2
 	by      []int32                // by node: the arm + 1 of the page that first linked it
-	pulls   float64
+	pulls   float64                // queries of arms, those under way included
 }
 
 type armKey struct{ site, class uint32 }
@@ -37,6 +37,7 @@ type armKey struct{ site, class uint32 }
 type webArm struct {
 	class         uint32
 	queue         []graph.Node
+	out           float64    // queries under way: they count as tried
 	yield         discounted // new pages a query
 	links         discounted // links a page
 	targets, once float64    // pages first linked from pages of the arm; those not linked again
@@ -73,7 +74,7 @@ func (p *best) Next() (graph.Node, bool) {
 		if a.targets > 0 {
 			turing *= a.once / a.targets
 		}
-		if s := (yield+turing)/2 + bonus*math.Sqrt(math.Log(p.pulls+1)/(a.yield.weight+1)); s > top {
+		if s := (yield+turing)/2 + bonus*math.Sqrt(math.Log(p.pulls+1)/(a.yield.weight+a.out+1)); s > top {
 			choice, top = i, s
 		}
 	}
@@ -83,6 +84,8 @@ func (p *best) Next() (graph.Node, bool) {
 	a := &p.arms[choice]
 	v := a.queue[0]
 	a.queue = a.queue[1:]
+	a.out++
+	p.pulls++
 	p.take(v)
 	return v, true
 }
@@ -138,6 +141,13 @@ func (p *best) observe(v graph.Node, out []graph.Node) {
 			own = &p.arms[number-1]
 		}
 	}
+	if own != nil {
+		if p.sample.seen[v] == pending {
+			own.out--
+		} else {
+			p.pulls++
+		}
+	}
 	fresh := 0
 	for _, u := range out {
 		grow(u)
@@ -162,7 +172,6 @@ func (p *best) observe(v graph.Node, out []graph.Node) {
 		own.yield.add(float64(fresh))
 		own.links.add(float64(len(out)))
 		p.total[own.class].add(float64(fresh))
-		p.pulls++
 	}
 	p.learned.Observe(v, out)
 }
