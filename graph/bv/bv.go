@@ -148,7 +148,7 @@ func (g *Graph) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.No
 		for v := lo - min(lo, graph.Node(g.window)); v < lo; v++ {
 			slot := &ring[int(v)%len(ring)]
 			var err error
-			if *slot, err = d.list((*slot)[:0], v, 0); err != nil {
+			if *slot, err = d.list((*slot)[:0], v); err != nil {
 				return err
 			}
 		}
@@ -186,14 +186,15 @@ func (g *Graph) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.No
 }
 
 // AppendSuccessors implements graph.Graph. It needs the offsets, and decodes the lists that v's
-// is copied from, of which there are at most maxrefcount.
+// is copied from, of which there are at most maxrefcount; in a file without such a limit (-1)
+// there may be as many as nodes before v, and only Scan takes time in proportion to the file.
 func (g *Graph) AppendSuccessors(buf []graph.Node, v graph.Node) ([]graph.Node, error) {
 	if err := g.needIndex(); err != nil {
 		return buf, err
 	}
 	d := g.decoder()
 	defer g.idle.Put(d)
-	return d.list(buf, v, 0)
+	return d.list(buf, v)
 }
 
 // OutDegree returns the number of successors of v, without decoding them. It needs the offsets.
@@ -246,8 +247,9 @@ func (g *Graph) Check() error {
 type decoder struct {
 	reader
 	g     *Graph
-	ring  [][]graph.Node // of window+1 lists; list v is at v mod its length
-	chain [][]graph.Node // lists referred to at random, by depth
+	ring  [][]graph.Node  // of window+1 lists; list v is at v mod its length
+	chain []link          // of the list read at random
+	pair  [2][]graph.Node // its lists referred to, the last two
 
 	copied, intervals, others, extra []graph.Node // the parts of the list that is read
 }
@@ -279,26 +281,56 @@ func (d *decoder) head(v graph.Node) (deg, ref int, err error) {
 	return int(n), ref, nil
 }
 
-// list appends the list of v, read at random. depth counts the references that led to it.
-func (d *decoder) list(to []graph.Node, v graph.Node, depth int) ([]graph.Node, error) {
-	d.pos = d.g.index.at(int(v))
-	deg, ref, err := d.head(v)
-	if err != nil || deg == 0 {
-		return to, err
-	}
-	var from []graph.Node
-	if ref > 0 {
-		if len(d.chain) == depth {
-			d.chain = append(d.chain, nil)
-		}
-		here := d.pos
-		if from, err = d.list(d.chain[depth][:0], v-graph.Node(ref), depth+1); err != nil {
+// A link is a list of a chain of references, with its head already read.
+type link struct {
+	pos      uint64 // of what follows the head
+	deg, ref int
+}
+
+// list appends the list of v, read at random: down the chain of references first, then back up,
+// each list from the one below. Memory is that of two lists and 24 bytes a reference, however
+// long a chain the file holds; longer ones than it says itself are refused.
+func (d *decoder) list(to []graph.Node, v graph.Node) ([]graph.Node, error) {
+	g := d.g
+	d.chain = d.chain[:0]
+	w := v
+	for {
+		d.pos = g.index.at(int(w))
+		deg, ref, err := d.head(w)
+		if err != nil {
 			return to, err
 		}
-		d.chain[depth] = from
-		d.pos = here
+		d.chain = append(d.chain, link{d.pos, deg, ref})
+		if ref == 0 {
+			break
+		}
+		if g.maxRef >= 0 && len(d.chain) > g.maxRef {
+			return to, g.corrupt(d.pos, v, "a chain of more than %d references, which are all that maxrefcount permits", g.maxRef)
+		}
+		w -= graph.Node(ref)
 	}
-	return d.rest(to, v, deg, ref, from)
+	var from []graph.Node
+	for i := len(d.chain) - 1; i >= 0; i-- {
+		l := d.chain[i]
+		if i == 0 {
+			if l.deg == 0 {
+				return to, nil
+			}
+			d.pos = l.pos
+			return d.rest(to, v, l.deg, l.ref, from)
+		}
+		next := d.pair[i%2][:0]
+		if l.deg > 0 {
+			d.pos = l.pos
+			var err error
+			if next, err = d.rest(next, w, l.deg, l.ref, from); err != nil {
+				return to, err
+			}
+		}
+		d.pair[i%2], from = next, next
+		w += graph.Node(d.chain[i-1].ref)
+	}
+	return to, nil
 }
 
 // rest appends the successors of v, of which there are deg, reading what follows its head. If

@@ -97,6 +97,9 @@ func (d *decoder) offsets() (*index, error) {
 			size := uint64(degrees[(v-ref)%len(degrees)])
 			count := d.read(g.codes.blockCounts, 0)
 			at, copied := uint64(0), uint64(0)
+			if count > size+1 {
+				return nil, g.corrupt(d.pos, graph.Node(v), "%d copy blocks of a list of %d", count, size)
+			}
 			for i := range count {
 				n := d.read(g.codes.blocks, 0)
 				if i > 0 {
@@ -119,7 +122,11 @@ func (d *decoder) offsets() (*index, error) {
 			left -= copied
 		}
 		if left > 0 && g.minInterval > 0 {
-			for range d.gamma() {
+			count := d.gamma()
+			if count > left {
+				return nil, g.corrupt(d.pos, graph.Node(v), "%d intervals, %d successors are left", count, left)
+			}
+			for range count {
 				d.gamma()
 				n := d.gamma() + uint64(g.minInterval)
 				if n > left {
