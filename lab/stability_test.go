@@ -3,6 +3,7 @@ package lab
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"forage/internal/shared"
@@ -78,6 +79,11 @@ func TestStabilityTables(t *testing.T) {
 			if len(r.Rows) < 4 || len(r.Notes) == 0 {
 				t.Errorf("%d rows, %d notes", len(r.Rows), len(r.Notes))
 			}
+			for _, note := range r.Notes {
+				if strings.Contains(note, "%!") || strings.Contains(note, "NaN") || strings.Contains(note, "Inf") {
+					t.Errorf("note %q", note)
+				}
+			}
 			if err := r.Write(env.Out, e.Name); err != nil {
 				t.Error(err)
 			}
@@ -95,6 +101,17 @@ func TestStabilityTables(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is said of inertia comes from the rows.
+func TestInertia(t *testing.T) {
+	got := inertia("web", map[string]float64{"indegree": 0.77, "lead 1": 0.78, "lead 2": 0.72, "lead 3": 0.67,
+		"lead 1 after 30 free steps": 0.77, "lead 3 after 30 free steps": 0.76}, map[string]float64{"indegree": 0.05, "lead 1": 0})
+	want := "web: of the true top b by links the buffer holds 0.770 without a lead, 0.780 (+0.010) with lead 1, 0.720 (-0.050) with lead 2, 0.670 (-0.100) with lead 3, " +
+		"0.770 (+0.000) with lead 1 after 30 free steps, 0.760 (-0.010) with lead 3 after 30 free steps. A step replaces 5.00% of it without a lead, 0.00% with lead 1."
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
