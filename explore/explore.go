@@ -38,6 +38,7 @@ type Config struct {
 	Rand     *rand.Rand           // every choice at random; nil: a source of its own, seeded with 0
 	Budget   int                  // queries planned, the start's included; 0: not known
 	Directed bool                 // answers list out-links only, so that links are not mutual
+	MaxCost  int                  // requests that a query costs at most; 0: no limit. See CostObserver
 	Degree   func(graph.Node) int // true degree of an observed node: for the oracle med alone
 }
 

@@ -19,6 +19,9 @@ import (
 // neighbours have shown: of all, that is what tells most. A parent of which no neighbour was
 // queried is judged by its own answer and by what its parents' neighbours show.
 //
+// Where queries are told to cost several requests, a node is worth (1 + new nodes) / requests,
+// both as predicted.
+//
 // A query costs O(open nodes · dims) to score, O(dims³) to draw, and O(degrees of the
 // parents) to keep the features. Memory: the sample and 200 bytes an open node.
 type learned struct {
@@ -32,6 +35,7 @@ type learned struct {
 	model   *leastSquares
 	asked   map[graph.Node]vector // nodes under way, as they were when chosen
 	answers int
+	cost    costs
 }
 
 // The settings.
@@ -116,7 +120,7 @@ var prior = vector{
 }
 
 func newLearned(c Config) *learned {
-	return &learned{r: c.Rand, asked: map[graph.Node]vector{}, model: newLeastSquares(prior, learnedDoubt)}
+	return &learned{r: c.Rand, asked: map[graph.Node]vector{}, model: newLeastSquares(prior, learnedDoubt), cost: costs{most: float64(c.MaxCost)}}
 }
 
 func (p *learned) Next() (graph.Node, bool) {
@@ -131,7 +135,11 @@ func (p *learned) Next() (graph.Node, bool) {
 		top, ties := math.Inf(-1), 0
 		perAge := w[age] / float64(p.answers+1)
 		for i := range p.x {
-			switch s := w.dot(&p.x[i]) - perAge*p.kin[i].birth; {
+			s := w.dot(&p.x[i]) - perAge*p.kin[i].birth
+			if p.cost.n > 0 {
+				s -= p.cost.log(p.kin[i].declared)
+			}
+			switch {
 			case s > top:
 				top, best, ties = s, i, 1
 			case s == top:
@@ -301,3 +309,6 @@ func (p *learned) ObserveDegree(v graph.Node, degree int) {
 		}
 	}
 }
+
+// ObserveCost takes in what a query cost.
+func (p *learned) ObserveCost(_ graph.Node, n, requests int) { p.cost.observe(n, requests) }

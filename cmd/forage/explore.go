@@ -61,7 +61,10 @@ DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare wi
 
 With --source the graph is a live API, described by a JSON file (see the package comment of
 source, or docs/formats.md) or known by name; answers are kept in the folder -o as they come,
-and the same command goes on after an interruption. There is no oracle then.`,
+and the same command goes on after an interruption. There is no oracle then. A list that comes
+in pages costs a request for each: with --budget-requests or --budget-time, learned divides
+what a node promises by the requests that it is expected to cost, from the degrees declared and
+the requests of earlier queries.`,
 		Example: "  forage explore network.tsv.gz --policy learned --budget 10% --runs 5\n  forage explore web.arcs --directed --policy bfs --budget 500 --start 0 --json\n  forage explore --source mastodon:mastodon.example --start 1 --budget 200 -o sample",
 		Args:    arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -103,7 +103,7 @@ func (f *exploreFlags) live(cmd *cobra.Command) error {
 		budget = f.budget.n
 	}
 	directed := f.directed || d.Directed
-	p, err := explore.New(f.policy, explore.Config{Rand: rand.New(rand.NewPCG(f.seed, 1)), Budget: budget, Directed: directed})
+	p, err := explore.New(f.policy, explore.Config{Rand: rand.New(rand.NewPCG(f.seed, 1)), Budget: budget, Directed: directed, MaxCost: l.pages})
 	if err != nil {
 		return badInput(err)
 	}
@@ -128,7 +128,7 @@ func (f *exploreFlags) live(cmd *cobra.Command) error {
 	if l.time > 0 {
 		asked.Deadline = began.Add(l.time)
 	}
-	e := &liveRun{policy: p, collection: c, client: asked, warn: warn}
+	e := &liveRun{policy: p, costs: l.requests > 0 || l.time > 0, collection: c, client: asked, warn: warn}
 	p.Observe(graph.None, []graph.Node{c.Number(f.start)})
 	for i := range records {
 		e.replay(&records[i])
@@ -239,6 +239,7 @@ type liveRun struct {
 	client     *source.Client
 	warn       func(string)
 
+	costs       bool         // the budget is in requests or time
 	held        []graph.Node // handed out by the policy, not asked for yet
 	earlier     int          // requests of earlier sessions
 	first, last time.Time
@@ -284,6 +285,9 @@ func (e *liveRun) observe(v graph.Node, r *source.Record, out []graph.Node) {
 				o.ObserveDegree(out[i], u.Degree)
 			}
 		}
+	}
+	if o, ok := e.policy.(explore.CostObserver); ok && e.costs {
+		o.ObserveCost(v, len(out), r.Answer.Requests)
 	}
 	if e.first.IsZero() {
 		e.first = r.Time

@@ -223,3 +223,57 @@ func TestExploreSourceExpiredToken(t *testing.T) {
 	n = -100 // a new token
 	forage(t, 0, "explore", "--source", description, "--start", "x", "--budget", "10", "-o", dir, "--json")
 }
+
+// TestExploreSourceCosts: lists come in pages of 5. A hub lists 100 and declares it, most of
+// them known to all hubs; the others list 5. A budget of requests is not spent on hubs, one of
+// queries is.
+func TestExploreSourceCosts(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		from, _ := strconv.Atoi(r.URL.Query().Get("after"))
+		degree := func(v int) int {
+			if v%4 == 3 {
+				return 100
+			}
+			return 5
+		}
+		type user struct {
+			ID     string `json:"id"`
+			Degree int    `json:"degree"`
+		}
+		page := struct {
+			Users []user `json:"users"`
+			Next  int    `json:"next,omitempty"`
+		}{Users: []user{}}
+		for i := from; i < from+5; i++ {
+			u := 1000 + 15*v + i // a tree
+			if i >= 15 {
+				u = 900 + i // what all hubs know
+			}
+			page.Users = append(page.Users, user{strconv.Itoa(u), degree(u)})
+		}
+		if from+5 < degree(v) {
+			page.Next = from + 5
+		}
+		json.NewEncoder(w).Encode(page)
+	}))
+	defer s.Close()
+	description := filepath.Join(t.TempDir(), "api.json")
+	text := `{"url": "` + s.URL + `/{id}?after={cursor}", "neighbours": "/users", "id": "/id", "next": "/next", "neighbour_degree": "/degree"}`
+	if err := os.WriteFile(description, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	perQuery := func(budget ...string) float64 {
+		args := append([]string{"explore", "--source", description, "--start", "0", "-o", t.TempDir(), "--json"}, budget...)
+		stdout, _ := forage(t, 0, args...)
+		var got struct{ Queries, Requests float64 }
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Requests / got.Queries
+	}
+	requests, queries := perQuery("--budget-requests", "300"), perQuery("--budget", "30")
+	if t.Logf("%.1f and %.1f requests a query", requests, queries); requests > 3 || queries < 6 {
+		t.Errorf("%.1f requests a query where they are counted, %.1f where not; want at most 3, at least 6", requests, queries)
+	}
+}
