@@ -69,6 +69,7 @@ func exploreSites(ctx context.Context, env *Env) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Columns: []string{"site", "pages", "policy", "runs", "observed_at_1pct", "observed_at_3pct", "observed_at_10pct"}}
+	panel := Panel{Title: fmt.Sprintf("mean of %d sites", len(sites)), X: "queries / pages", Y: "observed / pages", LogX: true}
 	for j, name := range policies {
 		mean, pages := make([]float64, len(shares)), 0
 		for _, s := range sites {
@@ -78,7 +79,9 @@ func exploreSites(ctx context.Context, env *Env) (*Result, error) {
 			pages += s.pages
 		}
 		r.Add("all", pages, name, runs, mean[0], mean[1], mean[2])
+		panel.Series = append(panel.Series, Series{Name: name, X: shares, Y: mean})
 	}
+	r.Figure = &Figure{Panels: []Panel{panel}}
 	for _, s := range sites {
 		for j, name := range policies {
 			r.Add(s.name, s.pages, name, runs, s.seen[j][0], s.seen[j][1], s.seen[j][2])

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -12,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// A Figure is one or more panels side by side.
+// A Figure is one or more panels: up to three side by side, more in a square.
 type Figure struct{ Panels []Panel }
 
 // A Panel is one plot.
@@ -29,22 +30,42 @@ type Series struct {
 	Points bool
 }
 
-// panelWidth and panelHeight are the size of one panel.
+// The size of one panel, of the part of it that names the series, and of the space around it.
 const (
-	panelWidth  = 6 * vg.Inch
+	panelWidth  = 6.5 * vg.Inch
 	panelHeight = 4.2 * vg.Inch
+	legendWidth = 1 * vg.Inch // at least, for panels of one width
+	margin      = 0.15 * vg.Inch
 )
 
+// palette are the colours of Okabe and Ito, which the colour-blind tell apart as well.
+var palette = []color.Color{
+	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
+	color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 0, 0, 255},
+}
+
 func (f *Figure) svg() ([]byte, error) {
-	c := vgsvg.New(panelWidth*vg.Length(len(f.Panels)), panelHeight)
+	columns := len(f.Panels)
+	if columns > 3 {
+		columns = int(math.Ceil(math.Sqrt(float64(columns))))
+	}
+	rows := (len(f.Panels) + columns - 1) / columns
+	c := vgsvg.New(panelWidth*vg.Length(columns), panelHeight*vg.Length(rows))
+	whole := draw.New(c)
 	for i, panel := range f.Panels {
 		p, err := panel.plot()
 		if err != nil {
 			return nil, err
 		}
-		whole := draw.New(c)
-		left := panelWidth * vg.Length(i)
-		p.Draw(draw.Canvas{Canvas: whole.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: left}, Max: vg.Point{X: left + panelWidth, Y: panelHeight}}})
+		at := vg.Point{X: panelWidth * vg.Length(i%columns), Y: panelHeight * vg.Length(rows-1-i/columns)}
+		area := vg.Rectangle{Min: at, Max: at.Add(vg.Point{X: panelWidth, Y: panelHeight})}
+		legend := p.Legend
+		p.Legend = plot.NewLegend()
+		legend.Left, legend.Padding = true, vg.Points(3)
+		canvas := draw.Crop(draw.Canvas{Canvas: whole.Canvas, Rectangle: area}, margin, -margin, margin, -margin)
+		width := max(legendWidth, legend.Rectangle(canvas).Size().X)
+		p.Draw(draw.Crop(canvas, 0, -width-margin, 0, 0))
+		legend.Draw(draw.Crop(canvas, panelWidth-2*margin-width, 0, 0, -2*margin))
 	}
 	var b bytes.Buffer
 	_, err := c.WriteTo(&b)
@@ -77,8 +98,8 @@ func (panel *Panel) plot() (*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		line.Color, line.Dashes = plotutil.Color(i), plotutil.Dashes(i/7)
-		points.Color, points.Shape, points.Radius = plotutil.Color(i), plotutil.Shape(i), vg.Points(2)
+		line.Color, line.Dashes = palette[i%len(palette)], plotutil.Dashes(i/len(palette))
+		points.Color, points.Shape, points.Radius = palette[i%len(palette)], plotutil.Shape(i), vg.Points(2)
 		if s.Points {
 			p.Add(points)
 			p.Legend.Add(s.Name, points)
@@ -87,14 +108,17 @@ func (panel *Panel) plot() (*plot.Plot, error) {
 			p.Legend.Add(s.Name, line, points)
 		}
 	}
-	extent(&p.X)
-	extent(&p.Y)
+	extent(&p.X, panel.LogX)
+	extent(&p.Y, panel.LogY)
 	return p, nil
 }
 
-// extent gives an axis without data, or with a single value, something to show.
-func extent(a *plot.Axis) {
+// extent gives an axis without data, or with a single value, something to show, and begins one
+// that begins near 0 there.
+func extent(a *plot.Axis, log bool) {
 	switch {
+	case !log && a.Min > 0 && a.Min < a.Max/2 && !math.IsInf(a.Max, 0):
+		a.Min = 0
 	case math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0):
 		a.Min, a.Max = 1, 10
 	case a.Min == a.Max && a.Min == 0:
