@@ -72,11 +72,11 @@ func (e *Estimate) sample(file string, o Options) error {
 		e.Exact = false
 		total = info.Size()
 		if r.packed != "" {
-			at, err := r.file.Seek(0, io.SeekCurrent)
+			at, err := r.consumed()
 			if err != nil {
 				return err
 			}
-			total = int64(float64(info.Size()) / float64(max(1, at-int64(r.ahead.Buffered()))) * float64(n))
+			total = int64(float64(info.Size()) / float64(max(1, at)) * float64(n))
 		}
 	}
 	if len(text) == 0 {

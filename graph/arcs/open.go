@@ -76,6 +76,17 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// consumed returns how many bytes of the file have been taken. Nothing can be read after it:
+// a decompressor reads ahead in the background and has to be stopped first.
+func (r *reader) consumed() (int64, error) {
+	if r.done != nil {
+		r.done()
+		r.done = nil
+	}
+	at, err := r.file.Seek(0, io.SeekCurrent)
+	return at - int64(r.ahead.Buffered()), err
+}
+
 func (r *reader) Close() error {
 	if r.done != nil {
 		r.done()
