@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -75,15 +74,13 @@ the same. --plan tells what it would take.`,
 			if set("improve") && f.improve <= 0 {
 				return usagef("--improve: want a duration above 0, such as 60s")
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			call := callOf(ctx)
+			call := callOf(cmd.Context())
 			for _, p := range []*string{&args[0], &f.weights, &f.out} {
 				if *p != "" {
 					*p = call.path(*p)
 				}
 			}
-			return f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
 		},
 	}
 	fs := cmd.Flags()
@@ -151,6 +148,8 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	if f.weights != "" && f.unitWeights {
 		return usagef("--weights or --unit-weights, not both")
 	}
+	loaded := endOnInterrupt(ctx, stderr)
+	defer loaded()
 	began := time.Now()
 	s, err := f.source(path)
 	if err != nil {
@@ -203,6 +202,9 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	if f.o.Weights != nil && uint64(len(f.o.Weights)) != res.Sets {
 		return usagef("--weights: %d weights for %d sets", len(f.o.Weights), res.Sets)
 	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	loaded()
 	res.LoadSeconds = time.Since(began).Seconds()
 	began = time.Now()
 	progress := newCoverProgress(stderr, began)
@@ -251,13 +253,6 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 			err = arcs.Create(f.out, func(w io.Writer) error { return writeSets(w, r.Sets) })
 		}
 	} else {
-		// A run that was killed while it wrote left its file.
-		left, _ := filepath.Glob(filepath.Join(filepath.Dir(f.out), "."+filepath.Base(f.out)+".*.tmp"))
-		for _, path := range left {
-			if err := os.Remove(path); err != nil {
-				return err
-			}
-		}
 		err = arcs.Create(f.out, func(w io.Writer) error {
 			b := bufio.NewWriterSize(w, 1<<16)
 			var line []byte
@@ -269,7 +264,10 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 			if err == nil && r.Largest == 0 {
 				err = usagef("%s: every set is empty: there is nothing to cover", path)
 			}
-			return errors.Join(err, b.Flush())
+			if err != nil {
+				return err
+			}
+			return b.Flush()
 		})
 	}
 	if err != nil {

@@ -55,6 +55,7 @@ type graphFiles struct {
 	json    bool
 
 	progress func(file string, text int64) // of reading text
+	loaded   func()                        // from now on interrupts do not end the program
 }
 
 func (in *graphFiles) flags(f *pflag.FlagSet, reads bool) {
@@ -68,8 +69,9 @@ func (in *graphFiles) flags(f *pflag.FlagSet, reads bool) {
 	f.BoolVar(&in.json, "json", false, "one JSON object when done")
 }
 
-// start checks the flags and settles how much memory there is.
-func (in *graphFiles) start(cmd *cobra.Command) error {
+// start checks the flags, settles how much memory there is, and lets interrupts end the program
+// while it loads; outputs are what it writes meanwhile.
+func (in *graphFiles) start(cmd *cobra.Command, outputs ...string) error {
 	if in.threads < 0 {
 		return usagef("--threads %d: want at least 0", in.threads)
 	}
@@ -77,6 +79,7 @@ func (in *graphFiles) start(cmd *cobra.Command) error {
 		in.memory = size(freeMemory() / 4 * 3)
 	}
 	debug.SetMemoryLimit(int64(in.memory))
+	in.loaded = endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), outputs...)
 	last := time.Now()
 	in.progress = func(file string, text int64) {
 		if now := time.Now(); now.Sub(last) >= 10*time.Second {
@@ -310,9 +313,10 @@ func (g *watched) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.
 
 // writeGraph writes g to path and returns how many bytes that took, and how many of them hold
 // the arcs.
-func writeGraph(cmd *cobra.Command, g *graphRead, path, format string, c bv.Config) (total, ofArcs int64, err error) {
+func (in *graphFiles) writeGraph(cmd *cobra.Command, g *graphRead, path, format string, c bv.Config) (total, ofArcs int64, err error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	in.loaded()
 	s := &watched{Scanner: g.Scanner, ctx: ctx, w: cmd.ErrOrStderr(), last: time.Now()}
 	files := []string{path}
 	switch format {

@@ -121,7 +121,7 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	if g.onDisk {
 		fmt.Fprintf(cmd.ErrOrStderr(), "forage: the graph exceeds the memory of %s: its %d arcs are sorted on disk\n", bytesText(int64(f.in.memory)), g.NumArcs())
 	}
-	n, ofArcs, err := writeGraph(cmd, g, f.out, to, f.config)
+	n, ofArcs, err := f.in.writeGraph(cmd, g, f.out, to, f.config)
 	if err != nil {
 		return err
 	}

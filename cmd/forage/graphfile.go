@@ -97,10 +97,7 @@ func readNodes(path string, n int) ([]graph.Node, error) {
 func eachLine(path string, visit func(line int, text string) error) (err error) {
 	r, err := arcs.Open(path)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return badInput(err)
-		}
-		return err
+		return graphError(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	b := bufio.NewReaderSize(r, 1<<16)
@@ -115,7 +112,7 @@ func eachLine(path string, visit func(line int, text string) error) (err error) 
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return graphError(err) // it names the file
 		}
 	}
 }

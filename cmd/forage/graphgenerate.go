@@ -109,7 +109,7 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 	}
 	bytes := int64(0)
 	if f.out != "" {
-		if bytes, _, err = writeGraph(cmd, &graphRead{Scanner: g}, f.out, to, bv.Config{}); err != nil {
+		if bytes, _, err = f.in.writeGraph(cmd, &graphRead{Scanner: g}, f.out, to, bv.Config{}); err != nil {
 			return err
 		}
 	}

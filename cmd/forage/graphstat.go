@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,7 +91,8 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	case !(c.Tolerance > 0):
 		return usagef("--tolerance %v: want it above 0", c.Tolerance)
 	}
-	if err := f.in.start(cmd); err != nil {
+	outputs := slices.DeleteFunc([]string{f.degrees, f.pagerank}, func(path string) bool { return path == "" })
+	if err := f.in.start(cmd, outputs...); err != nil {
 		return err
 	}
 	format, err := f.in.of(args)

@@ -64,8 +64,9 @@ func WriteFile(path string, g graph.Scanner, f Format) error {
 }
 
 // Create makes a file with what write writes, compressed if its name ends in .gz or .zst. The
-// file appears under its name when it is complete; after an error there is none. What is no
-// file, as a device or a pipe, is written to as it is.
+// file appears under its name when it is complete; after an error there is none, and what a
+// run that was killed left of it is removed. What is no file, as a device or a pipe, is written
+// to as it is.
 func Create(path string, write func(w io.Writer) error) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -73,6 +74,9 @@ func Create(path string, write func(w io.Writer) error) (err error) {
 			return err
 		}
 		return errors.Join(write(f), f.Close())
+	}
+	if err := RemoveLeft(path); err != nil {
+		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -114,4 +118,28 @@ func Create(path string, write func(w io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// RemoveLeft removes the unfinished files of path, .NAME.NUMBER.tmp beside it, of runs that were
+// killed. A run that still writes path loses to the one that calls this.
+func RemoveLeft(path string) error {
+	dir, name := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrPermission) { // a folder may be writable and not readable
+		return err
+	}
+	for _, e := range entries {
+		number, begins := strings.CutPrefix(e.Name(), "."+name+".")
+		number, ends := strings.CutSuffix(number, ".tmp")
+		if !begins || !ends || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

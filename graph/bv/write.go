@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"forage/graph"
+	"forage/graph/arcs"
 )
 
 // Stats tells what a written graph takes.
@@ -23,7 +24,7 @@ type Stats struct {
 
 // Write compresses g into the files NAME.graph, NAME.properties and NAME.offsets; name may end
 // in .graph. It reads g once, in order. The files appear under their names when all are
-// complete; after an error there are none. The bits are those that WebGraph's own compression
+// complete; after an error there are none, and what a killed run left is removed. The bits are those that WebGraph's own compression
 // gives: of the lists in the window each is tried as reference, in the order of their
 // distance, and the first of least cost is taken [BV04, §4].
 //
@@ -32,6 +33,9 @@ func Write(name string, g graph.Scanner, c Config) (_ *Stats, err error) {
 	name = Name(name)
 	h, err := c.header()
 	if err != nil {
+		return nil, err
+	}
+	if err := arcs.RemoveLeft(name); err != nil {
 		return nil, err
 	}
 	var files []*os.File

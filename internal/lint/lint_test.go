@@ -26,7 +26,7 @@ import (
 var imports = map[string]string{
 	"graph":               "",
 	"graph/arcs":          "graph",
-	"graph/bv":            "graph",
+	"graph/bv":            "graph graph/arcs",
 	"graph/gen":           "graph",
 	"graph/graphtest":     "graph",
 	"cover":               "graph",
