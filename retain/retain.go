@@ -195,6 +195,17 @@ func (d *Dynamics) SetGraph(g *graph.CSR) {
 	d.g = g
 }
 
+// Remove takes pages out of the buffer that are gone from the graph; those that are not in
+// it are left alone. The places are filled again as at the start.
+func (d *Dynamics) Remove(gone []graph.Node) {
+	for _, v := range gone {
+		if d.in.has(v) {
+			d.in[v/64] &^= 1 << (v % 64)
+			d.hash ^= mix(uint64(v))
+		}
+	}
+}
+
 // Graph returns the graph under the buffer.
 func (d *Dynamics) Graph() *graph.CSR { return d.g }
 

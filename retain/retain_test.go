@@ -522,3 +522,23 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// Pages that are gone leave the buffer and come back only by a vote; the hash follows.
+func TestRemove(t *testing.T) {
+	g := graph.FromLists([][]graph.Node{{1, 2}, {0}, {0}, {}})
+	d, err := New(g, Config{Buffer: 3, Ties: ID}, []graph.Node{0, 1, 3}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Remove([]graph.Node{2, 3})
+	if got := d.Buffer(nil); !slices.Equal(got, []graph.Node{0, 1}) {
+		t.Fatalf("buffer %v after 3 is gone, want [0 1]", got)
+	}
+	if want := mix(0) ^ mix(1); d.hash != want {
+		t.Errorf("hash %x, want %x", d.hash, want)
+	}
+	d.Step()
+	if got := d.Buffer(nil); !slices.Equal(got, []graph.Node{0, 1, 2}) {
+		t.Errorf("buffer %v a step later, want [0 1 2]", got)
+	}
+}

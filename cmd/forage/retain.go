@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"forage/graph"
 	"forage/graph/arcs"
 	"forage/retain"
+	"forage/snap"
 )
 
 type retainFlags struct {
@@ -22,6 +26,7 @@ type retainFlags struct {
 	start    string
 	links    amount
 	rewire   amount
+	every    int
 	runs     int
 	seed     uint64
 	maxSteps int
@@ -47,6 +52,7 @@ type retainRun struct {
 	Moving    *int     `json:"moving"` // null for stochastic runs
 	InDegree  float64  `json:"overlap_indegree"`
 	PageRank  float64  `json:"overlap_pagerank"`
+	Snapshots *int     `json:"snapshots,omitempty"` // of a site history
 	Rule      string   `json:"rule"`
 	Ties      string   `json:"ties"`
 	Seconds   float64  `json:"seconds"`
@@ -67,17 +73,33 @@ sees, everything counts links from all pages that were ever in the buffer. With 
 below 100% or --rewire the run is stochastic: then the core is what was in the buffer for all but
 a share --delta of the last --window steps, and there is no period.
 
+GRAPH may also be a site history (NAME.snap.gz), as 'forage export snap' writes it: then the
+graph changes under the buffer. After --window steps on the first snapshot each later one
+lasts for --every steps, all of which are watched; pages that are gone leave the buffer, and a
+page's number is its place in the history's table. The run starts from pages of the first
+snapshot; overlap is with the best of the last.
+
 Agreement is what the core of a run shares with those of the other runs, on average
 (intersection over union); overlap, what the last buffer shares with the b pages of most links
 or highest PageRank in the whole graph.`,
-		Example: "  forage retain web.arcs --buffer 10% --runs 5\n  forage retain web.arcs --buffer 10000 --rule pagerank --json",
+		Example: "  forage retain web.arcs --buffer 10% --runs 5\n  forage retain web.arcs --buffer 10000 --rule pagerank --json\n  forage retain blog.snap.gz --buffer 50 --every 5",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.HasSuffix(args[0], ".snap.gz") {
+				h, err := snap.Open(args[0])
+				if err != nil {
+					return graphError(err)
+				}
+				return f.runHistory(cmd, h)
+			}
+			if cmd.Flags().Changed("every") {
+				return usagef("--every is for site histories: NAME.snap.gz")
+			}
 			g, err := f.in.load(args[0])
 			if err != nil {
 				return err
 			}
-			return f.run(cmd, g)
+			return f.run(cmd, g, nil)
 		},
 	}
 	fs := cmd.Flags()
@@ -91,6 +113,7 @@ or highest PageRank in the whole graph.`,
 	fs.StringVar(&f.start, "start", "random", "pages in the first buffer: random, or a file with a node number a line")
 	fs.Var(&f.links, "links", "share of each page's links that a step follows, drawn anew each step")
 	fs.Var(&f.rewire, "rewire", "share of the links that change their targets between steps")
+	fs.IntVar(&f.every, "every", 1, "steps on each snapshot of a site history but the first")
 	fs.IntVar(&f.runs, "runs", 1, "runs, each with its own start and priorities")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
 	fs.IntVar(&f.maxSteps, "max-steps", 10000, "give up looking for the cycle")
@@ -104,7 +127,56 @@ or highest PageRank in the whole graph.`,
 	return cmd
 }
 
-func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR) error {
+// runHistory runs buffers on a site while it changes.
+func (f *retainFlags) runHistory(cmd *cobra.Command, h *snap.History) error {
+	switch {
+	case f.every < 1:
+		return usagef("--every %d: want at least 1", f.every)
+	case f.rewire.share > 0:
+		return usagef("--rewire is for a graph that stands still; a history changes by itself")
+	case len(h.Snapshots) < 2:
+		return usagef("the history has %d snapshots; want at least 2", len(h.Snapshots))
+	}
+	return f.run(cmd, pagesOf(h.At(len(h.Snapshots)-1), h.NumPages()), h)
+}
+
+// pagesOf returns the links among the first n documents of a snapshot; those that are not there
+// are nodes without links.
+func pagesOf(s *snap.State, n int) *graph.CSR {
+	lists := make([][]graph.Node, n)
+	for u := range n {
+		for _, v := range s.Links[u] {
+			if int(v) < n && s.Alive[v] {
+				lists[u] = append(lists[u], graph.Node(v))
+			}
+		}
+	}
+	return graph.FromLists(lists)
+}
+
+// evolve returns what retain.Watch calls before each step so that the pages of h come and go, and
+// what ends it. The first window steps are on the first snapshot.
+func (f *retainFlags) evolve(d *retain.Dynamics, h *snap.History) (change func(step int), end func()) {
+	n := h.NumPages()
+	next, end := iter.Pull(func(yield func(*snap.State) bool) { h.Walk(yield) })
+	return func(step int) {
+		if step > 0 && (step < f.window || (step-f.window)%f.every != 0) {
+			return
+		}
+		s, _ := next()
+		d.SetGraph(pagesOf(s, n))
+		var gone []graph.Node
+		for v := range n {
+			if !s.Alive[v] {
+				gone = append(gone, graph.Node(v))
+			}
+		}
+		d.Remove(gone)
+	}, end
+}
+
+// run runs buffers on g or, where h is not nil, on its snapshots, of which g is the last.
+func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) error {
 	n := g.NumNodes()
 	c := f.config
 	var err error
@@ -148,6 +220,12 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR) error {
 		}
 	}
 
+	pages := allPages(n) // to start from
+	if h != nil {
+		first := h.At(0)
+		pages = slices.DeleteFunc(pages, func(v graph.Node) bool { return !first.Alive[v] })
+	}
+
 	degree := make([]uint32, n)
 	for _, v := range g.Succ {
 		degree[v]++
@@ -168,14 +246,24 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR) error {
 		r := rand.New(rand.NewPCG(f.seed, uint64(i)))
 		start := given
 		if given == nil {
-			start = retain.RandomStart(n, c.Buffer, r)
+			start = retain.RandomStart(len(pages), c.Buffer, r)
+			for i, v := range start {
+				start[i] = pages[v]
+			}
 		}
 		d, err := retain.New(g, c, start, r)
 		if err != nil {
 			return badInput(err)
 		}
 		o := retainRun{Run: i + 1, Buffer: c.Buffer, Rule: f.rule, Ties: f.ties}
-		if c.Links < 1 || f.rewire.share > 0 {
+		if h != nil {
+			change, end := f.evolve(d, h)
+			s := retain.Watch(d, f.window, f.every*(len(h.Snapshots)-1), f.delta, change)
+			end()
+			snapshots := len(h.Snapshots)
+			o.Snapshots, o.Turnover, o.Steps, cores[i] = &snapshots, s.Turnover, f.window+s.Steps, s.Core
+			o.ZeroVotes = len(s.Core) - retain.Voted(g, s.Core)
+		} else if c.Links < 1 || f.rewire.share > 0 {
 			s := retain.Watch(d, f.window, f.window, f.delta, func(int) {
 				if f.rewire.share > 0 {
 					g := retain.Rewire(d.Graph(), f.rewire.share, r)
@@ -235,6 +323,15 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR) error {
 		return nil
 	}
 	return printRetain(cmd.OutOrStdout(), g, runs)
+}
+
+// allPages returns 0 to n-1.
+func allPages(n int) []graph.Node {
+	out := make([]graph.Node, n)
+	for v := range out {
+		out[v] = graph.Node(v)
+	}
+	return out
 }
 
 func printRetain(w io.Writer, g *graph.CSR, runs []retainRun) error {
