@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -152,4 +153,98 @@ func TestMaxKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept(t, c.View(), 5)
+}
+
+// lookup returns the document at a URL.
+func lookup(v *store.View, url string) (*store.Doc, error) {
+	id, err := v.Find(url)
+	if err != nil {
+		return nil, err
+	}
+	return v.Doc(id)
+}
+
+// An evicted page that is found again, also by another process, keeps its number and its
+// statistics: it is not new, and no budget is spent on it as on a new one.
+func TestEvictedFoundAgain(t *testing.T) {
+	var version, hits atomic.Int32
+	var again atomic.Value // path that all pages link to, once it is set
+	again.Store("")
+	pages := ring(200, &version)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := again.Load().(string)
+		if path != "" && r.URL.Path == path {
+			hits.Add(1)
+		}
+		pages.ServeHTTP(w, r)
+		if path != "" {
+			fmt.Fprintf(w, "<a href='%s'>again</a>", path)
+		}
+	}))
+	defer web.Close()
+	cfg := loopback(t.TempDir())
+	cfg.MaxKept = 20
+	page := func(c *Crawl) *store.Doc {
+		t.Helper()
+		d, err := lookup(c.View(), web.URL+again.Load().(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	open := func() *Crawl {
+		t.Helper()
+		c, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := open()
+	if _, err := c.Run(t.Context(), []Seed{{URL: web.URL + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	var first *store.Doc
+	if err := c.View().Docs(func(d *store.Doc) bool {
+		if d.Evicted {
+			first = d // the last: a budget of 5 does not get there
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if first == nil || first.New != store.NotNew {
+		t.Fatalf("no page is evicted, or it is new: %+v", first)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	again.Store(strings.TrimPrefix(first.URL, web.URL))
+	for _, plan := range []Plan{{Budget: func(int) int { return 5 }, Policy: "round-robin"}, {Full: true}} {
+		c := open()
+		before := hits.Load()
+		visits := page(c).Visits
+		r, err := c.Revisit(t.Context(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.NewPages != 0 || r.Unknown != 0 {
+			t.Errorf("full %v: %d new pages, %d unknown; want none", plan.Full, r.NewPages, r.Unknown)
+		}
+		want := int32(0)
+		if plan.Full {
+			want = 1
+		}
+		if got := hits.Load() - before; got != want {
+			t.Errorf("full %v: the page was fetched %d times, want %d", plan.Full, got, want)
+		}
+		d := page(c)
+		if d.ID != first.ID || d.New != store.NotNew || d.FirstSeen != first.FirstSeen || d.Discovered != first.Discovered || d.Cycle != first.Cycle || int32(d.Visits-visits) != want {
+			t.Errorf("full %v: found again as %+v, first %+v", plan.Full, d, first)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
