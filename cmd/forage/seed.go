@@ -281,6 +281,9 @@ func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, open func(n int) (*na
 	if res.Unreached != nil && *res.Unreached > 0 && !f.json {
 		fmt.Fprintf(cmd.ErrOrStderr(), "forage: not reached from L0 within %d hops: %d of %d pages\n", f.depth, *res.Unreached, n)
 	}
+	if len(seeds) == 0 && !f.json {
+		fmt.Fprintln(cmd.ErrOrStderr(), "forage: no seed is needed: nothing that is to be reached lies behind the pages to start from")
+	}
 
 	reached, err := seed.NewReached(g, task)
 	if err != nil {
