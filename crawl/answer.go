@@ -44,7 +44,7 @@ func (e *engine) answered(j *job) {
 	}
 	d.LastFetched = now
 	if o.Transient() {
-		if d.Attempts++; d.Attempts < maxAttempts && !(old && !s.rv.full) && !e.stopping {
+		if d.Attempts++; d.Attempts < maxAttempts && !(old && !s.rv.full) {
 			e.again(j, d)
 			return
 		}
@@ -116,7 +116,9 @@ type outcome struct {
 	gained  []graph.Node // documents of the site that it links to and did not before
 	lost    int
 	failed  bool
-	links   []store.Link // all of them now
+	// newcomer: it answered for the first time as a page or list, in a cycle of discovery.
+	newcomer bool
+	links    []store.Link // all of them now
 }
 
 // count adds to the counters of a site.
@@ -254,6 +256,7 @@ func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 			e.res.Pages++
 		}
 		if e.cycle.Cycle > s.FirstCycle {
+			found.newcomer = true
 			e.fail(e.db.PutNewcomer(d, e.cycle.Cycle))
 		}
 	}

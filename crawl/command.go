@@ -103,7 +103,7 @@ func (c *Crawl) Pause(name string) error {
 		if err != nil {
 			return err
 		}
-		s.State, s.Reason = store.SitePaused, "by hand"
+		s.State, s.Reason, s.held = store.SitePaused, "by hand", true
 		for _, h := range e.byID {
 			if h.cursors[s.ID] != nil {
 				e.q.Spill(h.id)
@@ -122,7 +122,7 @@ func (c *Crawl) Resume(name string) error {
 				continue
 			}
 			if s.State == store.SitePaused {
-				s.State, s.Reason = store.SiteCrawling, ""
+				s.State, s.Reason, s.held = store.SiteCrawling, "", false
 				if err := e.db.PutSite(s.Site); err != nil {
 					return err
 				}
@@ -155,7 +155,7 @@ func (c *Crawl) Stop(name string) error {
 		if err != nil {
 			return err
 		}
-		s.full, s.ended, s.limit = true, true, "forage stop"
+		s.full, s.ended, s.held, s.limit = true, true, false, "forage stop"
 		e.res.Interrupted = true
 		return nil
 	})

@@ -169,7 +169,10 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 			out = append(out, s)
 		}
 		d := newDoc(url, s.ID)
-		d.Seed, d.Discovered, d.Cycle, d.New = true, now, cycle, newness(s, cycle, nil)
+		d.Seed, d.Discovered, d.Cycle = true, now, cycle
+		if s.LastCycle != s.FirstCycle {
+			d.New = newness(s, cycle, nil)
+		}
 		added, err := c.db.Add(d)
 		if err != nil {
 			return nil, err

@@ -27,8 +27,9 @@ type engine struct {
 	sites   map[store.SiteID]*site
 	inHost  map[string][]*site // sites by the host or domain of their scope
 	cycle   *store.CycleRecord
-	opened  bool // the cycle is in the store
-	resumed bool // an earlier run of the cycle was interrupted, nobody knows how
+	opened  bool              // the cycle is in the store
+	told    store.CycleRecord // as it is there
+	resumed bool              // an earlier run of the cycle was interrupted, nobody knows how
 
 	jobs    chan *job
 	answers chan *job
@@ -54,11 +55,13 @@ type site struct {
 	traps    *traps
 	first    store.Time // when its first visit began
 	cycle    *store.SiteCycle
-	inflight int  // requests for documents under way
-	open     int  // documents handed out or waiting in this run, not settled
-	pages    int  // known so far
-	full     bool // a limit is reached
+	told     store.SiteCycle // as it is in the store
+	inflight int             // requests for documents under way
+	open     int             // documents handed out or waiting in this run, not settled
+	pages    int             // known so far
+	full     bool            // a limit is reached
 	ended    bool
+	held     bool   // paused by hand in this run, which waits for it
 	limit    string // the limit that was reached, for people
 	waiting  []item // handed out while there was no room under a limit
 	trouble  string // the last reason why something of it could not be fetched
@@ -174,9 +177,12 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 	e.loop(ctx)
 	cancel()
 	close(e.jobs)
-	for e.out > 0 { // what was under way is cut off and waits in the queue
-		<-e.answers
-		e.out--
+	for e.out > 0 { // what was under way is cut off and waits in the queue; what has come counts
+		if j := <-e.answers; e.err == nil {
+			e.take(j)
+		} else {
+			e.out--
+		}
 	}
 	pool.Wait()
 	e.client.Close()
@@ -243,6 +249,11 @@ const patience = 10 * time.Minute
 func (e *engine) idle() bool {
 	if e.paused {
 		return false
+	}
+	for _, s := range e.sites {
+		if s.held {
+			return false
+		}
 	}
 	if e.next.IsZero() {
 		return true
@@ -380,6 +391,7 @@ func (e *engine) commit() (woken bool) {
 			e.advance(s)
 		}
 	}
+	e.tally()
 	if err := e.db.Commit(); err != nil {
 		e.fail(err)
 		return false
@@ -390,6 +402,24 @@ func (e *engine) commit() (woken bool) {
 	}
 	clear(e.woken)
 	return woken
+}
+
+// tally writes the counts of the cycle in the window of what they count, so that a run that is
+// killed loses none.
+func (e *engine) tally() {
+	if !e.opened {
+		return
+	}
+	if e.told != *e.cycle {
+		e.told = *e.cycle
+		e.fail(e.db.PutCycle(e.cycle))
+	}
+	for _, s := range e.sites {
+		if s.told != *s.cycle {
+			s.told = *s.cycle
+			e.fail(e.db.PutSiteCycle(s.cycle))
+		}
+	}
 }
 
 // take works off what a job came to.

@@ -35,7 +35,7 @@ type host struct {
 	front   []item // to be given out before what the store has
 	cursors map[store.SiteID]*cursor
 	origins map[string]*origin // http and https
-	waiting bool               // for a robots.txt: nothing else is given out
+	waiting bool               // for a robots.txt or probe: nothing else is given out
 	failed  int                // requests in a row without an answer
 	givenUp string             // why nothing more is asked in this run
 	// addressed: the frontier knows the address, or could not be told.
@@ -116,8 +116,12 @@ func (e *engine) Fill(id frontier.Host, max int, into []item) []item {
 // offer appends it to into if it may be fetched, or the request for the robots.txt that must
 // be known first; then ok is false, and nothing more is to be given out.
 func (e *engine) offer(h *host, it item, into []item) (_ []item, ok bool) {
-	if it.work == fetchRobots || it.work == fetchProbe {
+	if it.work == fetchRobots {
 		return append(into, it), true
+	}
+	if it.work == fetchProbe { // what it shows is needed to read all others
+		h.waiting = true
+		return append(into, it), false
 	}
 	d, err := e.db.Doc(it.id)
 	if err != nil {

@@ -32,7 +32,11 @@ func TestMain(m *testing.M) {
 		cfg.Delay = 2 * time.Millisecond
 		c, err := Open(cfg)
 		if err == nil {
-			_, err = c.Run(ctx, []Seed{{URL: url}})
+			if policy := os.Getenv("FORAGE_TEST_POLICY"); policy != "" {
+				_, err = c.Revisit(ctx, planned(policy))
+			} else {
+				_, err = c.Run(ctx, []Seed{{URL: url}})
+			}
 		}
 		if err == nil {
 			err = c.Close()
@@ -44,6 +48,14 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// planned is a cycle of 40 documents by a policy, or, for "full", a full recrawl.
+func planned(policy string) Plan {
+	if policy == "full" {
+		return Plan{Full: true, Text: "all"}
+	}
+	return Plan{Policy: policy, Budget: func(int) int { return 40 }, Text: "40"}
 }
 
 // contents is all of a store that does not depend on when and in which order things came.
@@ -170,4 +182,149 @@ func firstDifference(got, want string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
+
+// TestKillRevisit kills cycles of discovery, budgeted and full, with SIGKILL and goes on with
+// them. The cycle keeps its number, asks for no more than what was under way twice, and the
+// store, the cycle's own counts included, equals that of a cycle that nobody disturbed.
+func TestKillRevisit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range []string{"full", "od-win", "index", "best"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			server, err := replay.New(snap.Blog(rand.New(rand.NewPCG(1, 2)), 20), 0, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := httptest.NewServer(server)
+			defer web.Close()
+			root := t.TempDir()
+			first := filepath.Join(root, "first")
+			c, err := Open(loopback(first))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Run(context.Background(), []Seed{{URL: web.URL + "/"}}); err != nil {
+				t.Fatal(err)
+			}
+			for k := 1; k < 3; k++ { // so that policies have something to go by
+				if err := server.Switch(k); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Revisit(context.Background(), Plan{Full: true, Text: "all"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Switch(12); err != nil {
+				t.Fatal(err)
+			}
+			run := func(dir string, wait time.Duration) (killed bool) {
+				cmd := exec.Command(self)
+				cmd.Env = append(os.Environ(), "FORAGE_TEST_CRAWL="+web.URL+"/", "FORAGE_TEST_DIR="+dir, "FORAGE_TEST_POLICY="+policy)
+				var msg bytes.Buffer
+				cmd.Stderr = &msg
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				timer := time.AfterFunc(wait, func() { cmd.Process.Signal(syscall.SIGKILL) })
+				err := cmd.Wait()
+				timer.Stop()
+				if err != nil && cmd.ProcessState.ExitCode() != -1 {
+					t.Fatalf("the cycle failed: %v %s", err, msg.Bytes())
+				}
+				return err != nil
+			}
+			begin := func(name string) string {
+				dir := filepath.Join(root, name)
+				if err := os.CopyFS(dir, os.DirFS(first)); err != nil {
+					t.Fatal(err)
+				}
+				return dir
+			}
+			calm := begin("calm")
+			before := server.Counts().Documents
+			if run(calm, time.Hour) {
+				t.Fatal("the cycle nobody killed was killed")
+			}
+			once := server.Counts().Documents - before
+			want := cycles(t, calm) + view(t, calm)
+			r := rand.New(rand.NewPCG(5, 7))
+			kills := 0
+			for round := 0; round < 2; round++ {
+				dir, here := begin(fmt.Sprint(round)), 0
+				before := server.Counts().Documents
+				for run(dir, time.Duration(40+r.IntN(150))*time.Millisecond) {
+					here++
+					if ended(t, dir) {
+						break // killed at its very end
+					}
+				}
+				kills += here
+				if got := cycles(t, dir) + view(t, dir); got != want {
+					t.Fatalf("after %d kills the store differs from that of a calm cycle:\n%s", here, firstDifference(got, want))
+				}
+				if served := server.Counts().Documents - before; served > once+int64(16*here) {
+					t.Errorf("%d kills: %d documents served, %d in a calm cycle", here, served, once)
+				}
+			}
+			t.Logf("%d kills", kills)
+		})
+	}
+}
+
+// ended reports whether the cycle that is killed, the fourth, has ended.
+func ended(t *testing.T, dir string) bool {
+	t.Helper()
+	db, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	all, err := db.Cycles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all) == 4 && all[3].Ended != 0
+}
+
+// cycles is what a store without times tells of its cycles.
+func cycles(t *testing.T, dir string) string {
+	t.Helper()
+	db, err := store.Open(dir, store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	all, err := db.Cycles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, c := range all {
+		fmt.Fprintln(&b, "\ncycle", c.Cycle, c.Kind, c.Policy, c.Budget, c.Ended != 0, c.Fetched, c.Old, c.New)
+		sc, err := db.SiteCycle(1, c.Cycle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&b, "site", sc.Kind, sc.Fetched, sc.Old, sc.New, sc.Done)
+		if c.Kind == store.FullRecrawl {
+			continue // in no order
+		}
+		if err := db.Refetches(1, c.Cycle, func(r *store.Refetch) bool {
+			fmt.Fprintln(&b, r.Order, r.Page, r.Status, r.Gained, r.Lost, r.Found, r.Led)
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
 }

@@ -273,6 +273,45 @@ func TestRobotsUnreachable(t *testing.T) {
 	if r = w.crawl(t, c, store.Rules{}); r.Known != 1 || len(r.Failed) != 0 {
 		t.Errorf("when robots.txt is back: %+v", r)
 	}
+	// That was the first visit, and it was a whole one.
+	if d := w.doc(t, c, "/"); d.New != store.NotNew {
+		t.Errorf("the first page is new: %v", d.New)
+	}
+	w.set("/", page("home", "/new"))
+	w.set("/new", page("new"))
+	if r = w.revisit(t, c, Plan{Full: true}); r.NewPages != 1 || r.Unknown != 0 {
+		t.Errorf("the revisit found %d new pages and %d unknown, want 1 and 0", r.NewPages, r.Unknown)
+	}
+	// Where robots.txt fails again, a cycle fetches nothing, says so and forgets nothing.
+	w.set("/robots.txt", status(500))
+	asked := w.count("/")
+	if r = w.revisit(t, c, Plan{Full: true}); r.Fetched != 0 || w.count("/") != asked || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "500") {
+		t.Errorf("with robots.txt gone: %+v", r)
+	}
+	w.set("/robots.txt", status(404))
+	if r = w.revisit(t, c, Plan{Full: true}); r.Refetched != 2 || len(r.Failed) != 0 {
+		t.Errorf("with robots.txt back again: %+v", r)
+	}
+}
+
+// TestLimitRaised stops at a limit and goes on with a higher one: that is still the first visit.
+func TestLimitRaised(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b")
+	w.pages["/a"] = page("a", "/c")
+	w.pages["/b"] = page("b", "/d")
+	w.pages["/c"] = page("c")
+	w.pages["/d"] = page("d")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{MaxPages: 2})
+	if r := w.crawl(t, c, store.Rules{MaxPages: 100}); r.Known != 5 || r.NewPages != 0 || r.Unknown != 0 {
+		t.Errorf("with a higher limit: %+v", r)
+	}
+	w.set("/d", page("d", "/new"))
+	w.set("/new", page("new"))
+	if r := w.revisit(t, c, Plan{Full: true}); r.NewPages != 1 || r.Unknown != 0 {
+		t.Errorf("the revisit found %d new pages and %d unknown, want 1 and 0", r.NewPages, r.Unknown)
+	}
 }
 
 func TestDuplicates(t *testing.T) {

@@ -87,6 +87,8 @@ func (e *engine) wellKnown(s *site, url string) {
 // with a page answers everything: pages like that one are no pages.
 func (e *engine) probed(j *job) {
 	s := j.site
+	j.host.waiting = false
+	e.wake(j.host)
 	switch o := j.out; {
 	case o.Class == fetch.OK && j.content != nil && j.content.kind == store.Page:
 		s.Probe = "soft404"

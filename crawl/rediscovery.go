@@ -66,6 +66,13 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 		if rec.State == store.SiteCrawling && rec.LastCycle == rec.FirstCycle {
 			rec.Partial, rec.PartialWhy = true, "its first visit was interrupted"
 		}
+		if rec.State == store.SitePaused {
+			if len(p.Sites) > 0 { // asked for by name
+				rec.State = store.SiteCrawling
+			} else {
+				c.cfg.Log.Warn("a paused site is left out; name it to visit it again", "site", rec.Name, "reason", rec.Reason)
+			}
+		}
 		s, err := e.addSite(rec)
 		if err != nil {
 			return nil, err
@@ -73,6 +80,7 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 		if s.cycle.Done || s.State == store.SitePaused {
 			s.ended = true
 			s.rv = &rediscovery{done: s.cycle.Done}
+			total.left -= s.cycle.Old
 			continue
 		}
 		if err := e.rediscover(s, &p, total); err != nil {
@@ -208,7 +216,11 @@ func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
 			limit = known
 		}
 		rv.policy.Begin(revisit.Time(s.cycle.At), limit)
-		return e.resume(s)
+		if err := e.resume(s); err != nil {
+			return err
+		}
+		total.left -= rv.order
+		return nil
 	}
 	rv.todo = old
 	for _, id := range old {
@@ -223,6 +235,11 @@ func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
 	}
 	rows, err := e.refetches(s, s.cycle.Cycle)
 	rv.order = len(rows)
+	for _, r := range rows {
+		if r.Failed() {
+			rv.misses++
+		}
+	}
 	return err
 }
 
@@ -284,7 +301,7 @@ func (e *engine) recall(s *site) error {
 			sc.Kind = store.Revisit
 		}
 		rv.policy.Begin(revisit.Time(sc.At), sc.Old)
-		if err := e.resume(s); err != nil {
+		if err := errors.Join(e.resume(s), e.followed(s)); err != nil {
 			return err
 		}
 		if err := e.close(s); err != nil {
@@ -350,34 +367,49 @@ func (e *engine) refetches(s *site, c store.Cycle) ([]*store.Refetch, error) {
 	return rows, err
 }
 
-// resume tells the policy of the fetches that s.cycle made before it was interrupted.
+// resume tells the policy of the fetches that s.cycle made before it was interrupted, but for
+// the last one: what that led to may not all have been followed, so it is told by followed.
 func (e *engine) resume(s *site) error {
+	rv := s.rv
 	rows, err := e.refetches(s, s.cycle.Cycle)
 	if err != nil {
 		return err
 	}
 	told := map[graph.Node]bool{}
-	for i, r := range rows {
-		if i == len(rows)-1 {
-			// What the last fetch led to may not all have been fetched, or not told.
-			if err := e.db.Newcomers(s.ID, s.cycle.Cycle, func(id graph.Node, _ store.Kind) bool {
-				if !told[id] && !slices.Contains(r.Found, id) {
-					r.Found = append(r.Found, id)
-				}
-				return true
-			}); err != nil {
-				return err
-			}
-		}
+	if last := len(rows) - 1; last >= 0 {
+		rv.now, rows = rows[last], rows[:last]
+		rv.order = rv.now.Order + 1
+	}
+	for _, r := range rows {
 		for _, id := range r.Found {
 			told[id] = true
 		}
 		if err := e.observe(s, r); err != nil {
 			return err
 		}
-		s.rv.order = r.Order + 1
 	}
-	return nil
+	rv.fresh = nil
+	return e.db.Newcomers(s.ID, s.cycle.Cycle, func(id graph.Node, _ store.Kind) bool {
+		if !told[id] {
+			rv.fresh = append(rv.fresh, id)
+		}
+		return true
+	})
+}
+
+// followed tells the policy of the last fetch, when all that it led to has been fetched.
+func (e *engine) followed(s *site) error {
+	rv := s.rv
+	r := rv.now
+	if r == nil {
+		return nil
+	}
+	var err error
+	if r.Found, err = e.breadthFirst(s, r); err != nil {
+		return err
+	}
+	rv.now, rv.fresh = nil, nil
+	return errors.Join(e.db.PutRefetch(s.ID, s.cycle.Cycle, r), e.observe(s, r))
 }
 
 // observe tells the policy of a fetch.
@@ -417,6 +449,7 @@ func (e *engine) advance(s *site) {
 	if rv.policy == nil {
 		return
 	}
+	e.tally()
 	if err := e.db.Commit(); err != nil { // so that links can be read
 		e.fail(err)
 		return
@@ -426,17 +459,7 @@ func (e *engine) advance(s *site) {
 		e.fail(e.endFull(s))
 		return
 	}
-	if rv.now != nil {
-		found, err := e.breadthFirst(s, rv.now)
-		if err != nil {
-			e.fail(err)
-			return
-		}
-		rv.now.Found = found
-		e.fail(e.db.PutRefetch(s.ID, s.cycle.Cycle, rv.now))
-		e.fail(e.observe(s, rv.now))
-		rv.now, rv.fresh = nil, nil
-	}
+	e.fail(e.followed(s))
 	for e.err == nil {
 		if rv.budget >= 0 && rv.order >= rv.budget || rv.total != nil && rv.total.left <= 0 {
 			break
@@ -537,7 +560,7 @@ func (e *engine) close(s *site) error {
 // fetched notes the answer to a request of the cycle.
 func (rv *rediscovery) fetched(e *engine, s *site, j *job, d *store.Doc, found *outcome) {
 	if j.work == fetchNew {
-		if d.Cycle == e.cycle.Cycle && (d.Kind == store.Page || d.IsList()) && d.Visits == 1 {
+		if found.newcomer {
 			rv.fresh = append(rv.fresh, d.ID)
 		}
 		return
@@ -588,7 +611,7 @@ func (e *engine) breadthFirst(s *site, r *store.Refetch) ([]graph.Node, error) {
 				queue = append(queue, l.To)
 			} else if l.Kind == store.ViaRedirect {
 				queue = append(queue, l.To)
-			} else if to, err := e.db.Doc(l.To); err == nil && to.Kind == store.Redirect && to.Cycle == e.cycle.Cycle {
+			} else if to, err := e.db.Doc(l.To); err == nil && to.Kind == store.Redirect && to.Cycle == s.cycle.Cycle {
 				queue = append(queue, l.To)
 			}
 		}

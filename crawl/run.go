@@ -38,6 +38,14 @@ func (c *Crawl) Run(ctx context.Context, seeds []Seed) (*Result, error) {
 			e.res.Finished = append(e.res.Finished, rec)
 			continue
 		}
+		if rec.LastCycle == rec.FirstCycle {
+			// No cycle of discovery came between: it is the first visit still, though it may
+			// have failed, or stopped at a limit, in another cycle.
+			rec.FirstCycle = cycle.Cycle
+		}
+		if rec.State == store.SitePaused { // asked for again
+			rec.State = store.SiteCrawling
+		}
 		s, err := e.addSite(rec)
 		if err != nil {
 			return nil, err
@@ -157,6 +165,9 @@ func (e *engine) finish() error {
 			if s.State != store.SitePaused {
 				s.State, s.Reason = store.SiteFailed, why
 			}
+		}
+		if s.rv != nil && !s.rv.done && s.trouble != "" && s.cycle.Fetched == 0 {
+			e.res.Failed = append(e.res.Failed, FailedSite{s.Name, s.trouble})
 		}
 		if err := e.db.PutSite(s.Site); err != nil {
 			return err

@@ -48,8 +48,8 @@ func Names() []string {
 	return strings.Fields("bfs dfs rw random snowball mod opic de mhrw frontier learned med")
 }
 
-// New returns the policy of that name. It fails when there is none, or when the oracle is
-// asked for without the truth.
+// New returns the policy of that name. It fails when there is none, suggesting the nearest,
+// or when the oracle is asked for without the truth.
 func New(name string, c Config) (Policy, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(0, 0))
@@ -85,7 +85,38 @@ func New(name string, c Config) (Policy, error) {
 		}
 		return &med{r: c.Rand, directed: c.Directed, degree: c.Degree}, nil
 	}
-	return nil, fmt.Errorf("there is no explorer %q; known: %s", name, strings.Join(Names(), " "))
+	hint := "there are " + strings.Join(Names(), ", ")
+	near, least := "", 3
+	for _, n := range append(Names(), "best") {
+		if d := edits(name, n); d < least && d < len(n) {
+			near, least = n, d
+		}
+	}
+	if near != "" {
+		hint = fmt.Sprintf("do you mean %q? Else %s", near, hint)
+	}
+	return nil, fmt.Errorf("no explorer is called %q: %s", name, hint)
+}
+
+// edits returns the Levenshtein distance of two short strings.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(d, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // A LinkObserver is a Policy that can use where on a page a link stands. Callers that know it

@@ -13,6 +13,7 @@ import (
 
 	"forage/crawl"
 	"forage/explore"
+	"forage/revisit"
 	"forage/store"
 )
 
@@ -62,7 +63,10 @@ taken from the environment, so that secrets stay out of the shell's history.`,
 			if rules.MaxPages < 0 || rules.Budget < 0 || total < 0 || delay < 0 || depth < -1 {
 				return usagef("--max-pages, --max-depth, --max-total, --budget and --delay want 0 or more")
 			}
-			if _, err := explore.New(policy, explore.Config{}); err != nil && policy != "best" {
+			if _, err := explore.New(policy, explore.Config{}); err != nil {
+				if _, other := revisit.New(policy, revisit.Config{}); other == nil {
+					return usagef("--policy: %s chooses what 'forage revisit' fetches again; %w", policy, err)
+				}
 				return usagef("--policy: %w", err)
 			}
 			rules.IgnoreParams = ff.ignore
