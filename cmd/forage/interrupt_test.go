@@ -1,64 +1,92 @@
 package main
 
 import (
+	"bytes"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"forage/replay"
+	"forage/snap"
 )
 
-// TestInterruptedLoading: a command that is interrupted while it reads its input ends with 130
-// and leaves nothing. The input is a pipe that stays open, so that reading never ends by itself.
-func TestInterruptedLoading(t *testing.T) {
+// TestInterrupt presses Ctrl-C while a server holds an answer back: once, which saves and exits
+// 130 within a second, and twice, which may end the process at once. Nothing is lost either way:
+// the same command gets the whole site.
+func TestInterrupt(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range []string{
-		"cover PIPE -o OUT",
-		"cover PIPE --format arcs -o OUT",
-		"cover PIPE --format sets --memory 10 -o OUT",
-		"graph convert PIPE -o OUT",
-		"graph convert PIPE --memory 1MiB -o OUT.graph",
-		"graph convert PIPE --relabel -o OUT",
-		"graph stat PIPE --format adjacency --pagerank OUT",
-	} {
-		t.Run(args, func(t *testing.T) {
-			dir := t.TempDir()
-			pipe := filepath.Join(dir, "pipe")
-			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-				t.Fatal(err)
+	for _, presses := range []int{1, 2} {
+		site, err := replay.New(snap.Blog(rand.New(rand.NewPCG(1, 0)), 2), 0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck, free := make(chan bool, 100), make(chan bool)
+		var served atomic.Int64
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-free:
+			default:
+				if served.Add(1) > 20 {
+					stuck <- true
+					select {
+					case <-free:
+					case <-r.Context().Done():
+					}
+				}
 			}
-			w := strings.Fields(strings.NewReplacer("PIPE", pipe, "OUT", filepath.Join(dir, "out")).Replace(args))
-			cmd := exec.Command(self)
-			cmd.Args = append([]string{"forage"}, w...)
-			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-			var stderr strings.Builder
-			cmd.Stderr = &stderr
+			site.ServeHTTP(w, r)
+		}))
+		defer web.Close()
+		dir := t.TempDir()
+		forage := func(args ...string) (*exec.Cmd, *bytes.Buffer) {
+			cmd := exec.Command(self, append(args, "--dir", dir)...)
+			cmd.Args[0] = "forage"
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			in, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until the command reads
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			if _, err := in.WriteString("1 2\n2 3\n"); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-			cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-				t.Errorf("exit code %d, want %d; stderr %s", code, exitInterrupted, stderr.String())
-			}
-			left, err := os.ReadDir(dir)
-			if err != nil || len(left) != 1 {
-				t.Errorf("%v left, %v; want the pipe alone", left, err)
-			}
-		})
+			return cmd, &out
+		}
+		crawl := []string{"crawl", "--delay", "0", "--parallel", "1", "--allow-private", "127.0.0.0/8", web.URL + "/"}
+		cmd, out := forage(crawl...)
+		<-stuck
+		pressed := time.Now()
+		for range presses {
+			cmd.Process.Signal(os.Interrupt)
+		}
+		cmd.Wait()
+		if took := time.Since(pressed); took > 5*time.Second { // 1 s on a machine that is free
+			t.Errorf("%d times Ctrl-C: ended after %v", presses, took)
+		}
+		// -1: the signal ended it, which shells show as 130 too.
+		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted && !(presses == 2 && code == -1) {
+			t.Errorf("%d times Ctrl-C: exit code %d, output %s", presses, code, out)
+		}
+		close(free)
+		before := site.Counts().Documents
+		cmd, out = forage(crawl...)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the same command again: %v, %s", err, out)
+		}
+		if !strings.Contains(out.String(), "226 known") {
+			t.Errorf("the same command again: %s", out)
+		}
+		if again := site.Counts().Documents - before; again > 235 {
+			t.Errorf("%d documents fetched after the interruption", again)
+		}
+		cmd, out = forage("check")
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("check: %v, %s", err, out)
+		}
 	}
 }
