@@ -1,4 +1,4 @@
-.PHONY: sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals
+.PHONY: sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -31,6 +31,11 @@ web2m: ## the generator's large instance against its published checksum
 
 seed-goals: ## what layered, reach and greedy of the first hop reach on 10^6 nodes, and what they cost
 	FORAGE_LONG=1 go test ./seed -run Goals -bench Layered -v
+
+seed-huge: ## layered seeds of a graph of 10^8 nodes and 10^9 arcs: 2 GB below BENCH_DIR, 6 GB of memory to make it
+	mkdir -p $(BENCH_DIR)
+	go run ./cmd/forage graph generate weblike --nodes 100000000 --degree 7 --seed 42 --json -o $(BENCH_DIR)/huge.graph
+	go run ./cmd/forage seed $(BENCH_DIR)/huge.graph --method layered --depth 3 --l0-top-indegree 500 --json
 
 WEBGRAPH_JARS ?= /tmp/forage-webgraph
 bv-java: ## WebGraph's own programs read what graph/bv writes, and the other way round (needs java and mvn)
