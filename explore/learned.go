@@ -227,7 +227,7 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 	if len(parents) > 0 {
 		sum := 0.0
 		for _, q := range parents {
-			sum += p.source[q].yield()
+			sum += p.source[p.sample.node[q]].yield()
 		}
 		s.prior = got/2 + sum/float64(len(parents))/2
 	}
@@ -247,7 +247,8 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 		p.links(u)
 	}
 	// v as a neighbour of its parents: what they promise changes for their other neighbours.
-	for _, q := range parents {
+	for _, a := range parents {
+		q := p.sample.node[a]
 		s := &p.source[q]
 		yield, rare := s.yield(), s.rare()
 		s.sum += got

@@ -12,10 +12,11 @@ import (
 type sample struct {
 	seen      states
 	out       [][]graph.Node // by node: its answer, nil while not queried
-	parents   [][]graph.Node // by node: the queried nodes that link to it
+	parents   [][]uint32     // by node: the answers that link to it while it is not queried
 	triangles []uint32       // by open node: linked pairs among its parents
-	mark      []uint32       // by node: the answer that marked it last
-	answers   uint32
+	order     []uint32       // by queried node: its answer
+	node      []graph.Node   // by answer, from 0: whose it is
+	linked    []uint64       // a bit an answer: linked with the node being entered; else 0
 }
 
 func (s *sample) grow(v graph.Node) {
@@ -24,13 +25,14 @@ func (s *sample) grow(v graph.Node) {
 		s.parents = append(s.parents, nil)
 		s.out = append(s.out, nil)
 		s.triangles = append(s.triangles, 0)
-		s.mark = append(s.mark, 0)
+		s.order = append(s.order, 0)
 	}
 }
 
 // answer enters the answer of x, x new to the sample, and returns the state of x before.
 // Links that are mutual anyway need be told by one end only. Time: O(out) and the parents of
-// the open nodes in out.
+// the open nodes in out. These are most of it where there are hubs: a parent is the number of
+// its answer, so that what is looked up for each is a bit an answer, which stays in the cache.
 func (s *sample) answer(x graph.Node, out []graph.Node) (before state) {
 	before = s.seen.query(x)
 	if x == graph.None {
@@ -42,14 +44,20 @@ func (s *sample) answer(x graph.Node, out []graph.Node) (before state) {
 	}
 	s.grow(x)
 	s.out[x] = slices.Clone(out)
-	s.answers++
-	for _, u := range s.parents[x] { // queried nodes linked with x, either way
-		s.mark[u] = s.answers
+	own := uint32(len(s.node))
+	s.order[x] = own
+	s.node = append(s.node, x)
+	if int(own/64) == len(s.linked) {
+		s.linked = append(s.linked, 0)
+	}
+	linked := s.linked
+	for _, w := range s.parents[x] { // queried nodes linked with x, either way
+		linked[w/64] |= 1 << (w % 64)
 	}
 	for _, u := range out {
 		s.grow(u)
-		if s.seen[u] == queried {
-			s.mark[u] = s.answers
+		if w := s.order[u]; s.seen[u] == queried {
+			linked[w/64] |= 1 << (w % 64)
 		}
 	}
 	for _, u := range out {
@@ -57,12 +65,20 @@ func (s *sample) answer(x graph.Node, out []graph.Node) (before state) {
 		if s.seen[u] == queried {
 			continue
 		}
+		shared := uint64(0)
 		for _, w := range s.parents[u] {
-			if s.mark[w] == s.answers {
-				s.triangles[u]++
-			}
+			shared += linked[w/64] >> (w % 64) & 1
 		}
-		s.parents[u] = append(s.parents[u], x)
+		s.triangles[u] += uint32(shared)
+		s.parents[u] = append(s.parents[u], own)
+	}
+	for _, w := range s.parents[x] {
+		linked[w/64] = 0
+	}
+	for _, u := range out {
+		if s.seen[u] == queried {
+			linked[s.order[u]/64] = 0
+		}
 	}
 	return before
 }
