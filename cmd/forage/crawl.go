@@ -114,7 +114,7 @@ taken from the environment, so that secrets stay out of the shell's history.`,
 	f.IntVar(&rules.Budget, "budget", 0, "fetches of a site (0: no limit)")
 	f.Int64Var(&total, "max-total", 0, "fetches of this run (0: no limit)")
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host; 0: none")
-	f.StringVar(&policy, "policy", "bfs", "order of the visit: bfs, best, …")
+	f.StringVar(&policy, "policy", "bfs", "order of the visit: bfs, the order of discovery; best, first what stands where links led to most new URLs (with a limit); others as in 'forage explore --help'")
 	f.StringVar(&robots, "robots", "obey", "obey or ignore robots.txt; ignore needs --contact")
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")

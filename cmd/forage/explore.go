@@ -57,7 +57,11 @@ its count that the policy misses. The oracle is greedy and no upper bound: regre
 negative.
 
 Policies: learned, which predicts the yield of each open node online, is the one to use; de is
-DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare with.
+DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare with. mhrw,
+frontier and rw walk: take these to estimate from ('forage explore estimate'). best is for
+directed graphs whose links have places, as those of web pages do: it learns which links of a
+site lead to what is new. Only 'forage crawl --policy best' tells it the places; here, where
+there are none, it does as learned does.
 
 With --source the graph is a live API, described by a JSON file (see the package comment of
 source, or docs/formats.md) or known by name; answers are kept in the folder -o as they come,
@@ -68,8 +72,8 @@ the requests of earlier queries.`,
 		Example: "  forage explore network.tsv.gz --policy learned --budget 10% --runs 5\n  forage explore web.arcs --directed --policy bfs --budget 500 --start 0 --json\n  forage explore --source mastodon:mastodon.example --start 1 --budget 200 -o sample",
 		Args:    arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(explore.Names(), f.policy) {
-				return usagef("--policy: there is no explorer %q; known: %s", f.policy, strings.Join(explore.Names(), " "))
+			if known := append(explore.Names(), "best"); !slices.Contains(known, f.policy) {
+				return usagef("--policy: there is no explorer %q; known: %s", f.policy, strings.Join(known, " "))
 			}
 			switch {
 			case f.of.source != "" && len(args) > 0:
@@ -85,7 +89,7 @@ the requests of earlier queries.`,
 	fs := cmd.Flags()
 	f.in.flags(fs)
 	f.budget.Set("10%")
-	fs.StringVar(&f.policy, "policy", "learned", "which node next: "+strings.Join(explore.Names(), " "))
+	fs.StringVar(&f.policy, "policy", "learned", "which node next: "+strings.Join(explore.Names(), " ")+" best")
 	fs.Var(&f.budget, "budget", "queries, or a percentage of the nodes")
 	fs.IntVar(&f.runs, "runs", 1, "runs, each with its own start and chance")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
