@@ -513,7 +513,14 @@ func (c *Client) once(ctx context.Context, address string) (*reply, http.Header,
 		dec := json.NewDecoder(bytes.NewReader(r.body))
 		dec.UseNumber()
 		if err := dec.Decode(&r.doc); err != nil {
-			r.err = fmt.Errorf("the answer (%s) is no JSON: %w", resp.Header.Get("Content-Type"), err)
+			kind := resp.Header.Get("Content-Type")
+			switch {
+			case len(bytes.TrimSpace(r.body)) == 0:
+				err = errors.New("it is empty")
+			case kind != "":
+				err = fmt.Errorf("it is %s: %w", kind, err)
+			}
+			r.err = fmt.Errorf("the answer is no JSON: %w", err)
 		}
 	}
 	return r, resp.Header, nil

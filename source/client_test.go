@@ -267,7 +267,8 @@ func TestFatal(t *testing.T) {
 	for name, tt := range map[string]struct{ description, answer, want string }{
 		"wrong pointer":       {`{"url": "BASE/{id}", "neighbours": "/data/friends"}`, `{"data": {"users": []}}`, `neighbours: "/data/friends" points at nothing: the object there has users`},
 		"wrong id":            {`{"url": "BASE/{id}", "id": "/uid"}`, `[{"name": "a"}]`, `id: "/uid" points at nothing: the object there has name`},
-		"no JSON":             {`{"url": "BASE/{id}"}`, `<html>`, "is no JSON"},
+		"no JSON":             {`{"url": "BASE/{id}"}`, `<html>`, "is no JSON: it is text/html"},
+		"nothing":             {`{"url": "BASE/{id}"}`, " ", "is no JSON: it is empty"},
 		"not an id":           {`{"url": "BASE/{id}", "id": "/a"}`, `[{"a": [1]}]`, "want the id of a neighbour"},
 		"pointer to a number": {`{"url": "BASE/{id}", "neighbours": "/a/b"}`, `{"a": 3}`, "there is 3 there"},
 	} {
