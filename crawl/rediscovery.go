@@ -163,7 +163,8 @@ func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
 		rv.total = total
 	}
 	s.rv = rv
-	// What waits from a first visit goes on waiting in a budgeted cycle: it is old.
+	// What waits from a first visit goes on waiting in a budgeted cycle: it is old. What an
+	// earlier cycle found and left is followed now.
 	next, err := e.db.NumURLs()
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
 			return h
 		}
 		switch {
-		case d.State == store.Queued && (d.Cycle == e.cycle.Cycle || p.Full && (s.Rules.MaxPages == 0 || s.pages < s.Rules.MaxPages)):
+		case d.State == store.Queued && (d.Cycle > s.FirstCycle || p.Full && (s.Rules.MaxPages == 0 || s.pages < s.Rules.MaxPages)):
 			h := h()
 			h.front = append(h.front, item{work: fetchNew, id: d.ID, site: s.ID})
 			s.open++

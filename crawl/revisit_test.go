@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -202,5 +203,57 @@ func TestPartialFirstVisit(t *testing.T) {
 				t.Errorf("the same crawl again fetched %d, finished %v, %v", r.Fetched, r.Finished, err)
 			}
 		})
+	}
+}
+
+// TestAbandonedCycle interrupts a cycle while a chain of new pages is followed, and begins
+// another kind of cycle: the first one is closed with what it led to, and its pages stay new.
+func TestAbandonedCycle(t *testing.T) {
+	all := func(int) int { return 10 }
+	t.Run("full", func(t *testing.T) { abandon(t, Plan{Full: true, Text: "all"}) })
+	t.Run("budget", func(t *testing.T) { abandon(t, Plan{Policy: "od-win", Budget: all, Text: "10"}) })
+}
+
+func abandon(t *testing.T, next Plan) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b")
+	w.pages["/a"] = page("a")
+	w.pages["/b"] = page("b")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	w.set("/", page("home", "/a", "/b", "/new1"))
+	w.set("/new1", page("new1", "/new2"))
+	ctx, cancel := context.WithCancel(context.Background())
+	w.set("/new2", func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	all := func(int) int { return 10 }
+	r, err := c.Revisit(ctx, Plan{Policy: "round-robin", Budget: all, Text: "10"})
+	if err != nil || !r.Interrupted || r.NewPages != 1 {
+		t.Fatalf("the cycle was not interrupted at its second new page: %+v, %v", r, err)
+	}
+	w.set("/new2", page("new2", "/new3"))
+	w.set("/new3", page("new3"))
+	then := w.revisit(t, c, next)
+	if then.Cycle != r.Cycle+1 || then.NewPages != 2 {
+		t.Errorf("the next cycle: %+v, want cycle %d and 2 new pages", then, r.Cycle+1)
+	}
+	sc, err := c.View().SiteCycle(1, r.Cycle)
+	if err != nil || !sc.Done {
+		t.Errorf("the cycle that was left: %+v, %v", sc, err)
+	}
+	home, first := w.doc(t, c, "/"), w.doc(t, c, "/new1")
+	led := false
+	if err := c.View().Refetches(1, r.Cycle, func(f *store.Refetch) bool {
+		led = led || f.Page == home.ID && slices.Equal(f.Led, []graph.Node{first.ID})
+		return true
+	}); err != nil || !led {
+		t.Errorf("the home page is not said to have led to /new1: %v", err)
+	}
+	for _, path := range []string{"/new1", "/new2", "/new3"} {
+		if d := w.doc(t, c, path); d.New != store.IsNew || d.Visits != 1 && path != "/new1" {
+			t.Errorf("%s: new %v, %d visits", path, d.New, d.Visits)
+		}
 	}
 }
