@@ -199,18 +199,18 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 }
 
 // currentCycle returns the latest cycle, nil for none.
-func (c *Crawl) currentCycle() (*store.CycleRecord, error) {
-	all, err := c.db.Cycles()
+func currentCycle(v *store.View) (*store.CycleRecord, error) {
+	all, err := v.Cycles()
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	return all[len(all)-1], nil
 }
 
-// openCycle returns the cycle to work in: the latest one, if it is of the same kind and was
+// nextCycle returns the cycle to work in: the latest one, if it is of the same kind and was
 // interrupted, else a new one, which is written when something is fetched.
-func (c *Crawl) openCycle(kind store.CycleKind, policy, budget string, now store.Time) (*store.CycleRecord, bool, error) {
-	last, err := c.currentCycle()
+func nextCycle(v *store.View, kind store.CycleKind, policy, budget string, now store.Time) (*store.CycleRecord, bool, error) {
+	last, err := currentCycle(v)
 	if err != nil {
 		return nil, false, err
 	}

@@ -21,10 +21,14 @@ type Plan struct {
 	Sites  []string // names or URLs of sites; none: all
 	Policy string   // of package revisit; "": its Default
 	Config revisit.Config
-	Full   bool            // fetch every known document
-	Budget func(n int) int // old documents to fetch at a site that has n; nil: all that the policy names
-	Total  int             // old documents to fetch over all sites; 0: no limit
-	Text   string          // the budget as asked for, to recognise an interrupted cycle
+	Full   bool                 // fetch every known document
+	Budget func(n int) int      // old documents to fetch at a site that has n; nil: all that the policy names
+	Total  int                  // old documents to fetch over all sites, shared by what each is expected to find; 0: no limit
+	Min    int                  // of Total, for each site
+	Max    int                  // of Total, for each site; 0: no limit but Budget
+	Weight map[string]float64   // of a new page where Total is shared, by name of site; 1 where it is not given
+	Begin  func(*Outlook) error // is told what to expect before anything is fetched; its error ends the cycle; nil: nobody is told
+	Text   string               // the budget as asked for, to recognise an interrupted cycle
 }
 
 // Revisit runs one cycle of discovery, or goes on with one of the same plan that was
@@ -38,7 +42,7 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 	if _, err := revisit.New(p.Policy, p.Config); err != nil {
 		return nil, err
 	}
-	sites, err := c.sitesNamed(p.Sites)
+	sites, err := sitesNamed(&c.db.View, p.Sites)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +50,7 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 	if p.Full {
 		kind = store.FullRecrawl
 	}
-	cycle, continued, err := c.openCycle(kind, p.Policy, p.Text, c.now())
+	cycle, continued, err := nextCycle(&c.db.View, kind, p.Policy, p.Text, c.now())
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +62,18 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	total := &allowance{p.Total}
+	outlook, err := foresee(&c.db.View, c.cfg, &p, sites, cycle)
+	if err != nil {
+		return nil, err
+	}
+	if p.Begin != nil && len(outlook.Sites) > 0 {
+		if err := p.Begin(outlook); err != nil {
+			return nil, err
+		}
+	}
 	for _, rec := range sites {
-		if rec.State == store.SiteFailed || rec.FirstCycle == cycle.Cycle {
+		prospect := outlook.of(rec)
+		if prospect == nil {
 			continue
 		}
 		if rec.State == store.SiteCrawling && rec.LastCycle == rec.FirstCycle {
@@ -80,10 +93,9 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 		if s.cycle.Done || s.State == store.SitePaused {
 			s.ended = true
 			s.rv = &rediscovery{done: s.cycle.Done}
-			total.left -= s.cycle.Old
 			continue
 		}
-		if err := e.rediscover(s, &p, total); err != nil {
+		if err := e.rediscover(s, &p, prospect.Budget); err != nil {
 			return nil, fmt.Errorf("site %s: %w", rec.Name, err)
 		}
 	}
@@ -109,8 +121,8 @@ func shortest(sites []*store.Site) time.Duration {
 }
 
 // sitesNamed returns the sites with these names, or that hold these URLs.
-func (c *Crawl) sitesNamed(names []string) ([]*store.Site, error) {
-	all, err := c.db.Sites()
+func sitesNamed(v *store.View, names []string) ([]*store.Site, error) {
+	all, err := v.Sites()
 	if err != nil || len(names) == 0 {
 		return all, err
 	}
@@ -135,14 +147,10 @@ func (c *Crawl) sitesNamed(names []string) ([]*store.Site, error) {
 	return out, nil
 }
 
-// An allowance is what is left of a budget over all sites; nil: no limit.
-type allowance struct{ left int }
-
 // A rediscovery is one cycle at one site.
 type rediscovery struct {
 	policy *revisit.Site
 	full   bool
-	total  *allowance
 	fresh  []graph.Node // documents that answered for the first time since the last Observe
 	now    *store.Refetch
 	todo   []graph.Node // a full recrawl's documents
@@ -153,15 +161,12 @@ type rediscovery struct {
 }
 
 // rediscover prepares a cycle at a site: the policy hears all that went before.
-func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
+func (e *engine) rediscover(s *site, p *Plan, budget int) error {
 	pol, err := revisit.New(p.Policy, p.Config)
 	if err != nil {
 		return err
 	}
-	rv := &rediscovery{policy: revisit.NewSite(pol), full: p.Full, budget: -1}
-	if p.Total > 0 {
-		rv.total = total
-	}
+	rv := &rediscovery{policy: revisit.NewSite(pol), full: p.Full, budget: budget}
 	s.rv = rv
 	// What waits from a first visit goes on waiting in a budgeted cycle: it is old. What an
 	// earlier cycle found and left is followed now.
@@ -172,7 +177,6 @@ func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
 	if err := e.recall(s); err != nil {
 		return err
 	}
-	known := 0
 	var old []graph.Node
 	var failed error
 	err = e.db.SiteDocs(s.ID, func(d *store.Doc) bool {
@@ -194,7 +198,6 @@ func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
 			e.wake(h)
 		case isOld(d, e.cycle.Cycle):
 			h()
-			known++
 			if p.Full && d.FetchedIn != e.cycle.Cycle {
 				old = append(old, d.ID)
 			}
@@ -207,21 +210,11 @@ func (e *engine) rediscover(s *site, p *Plan, total *allowance) error {
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	if p.Budget != nil {
-		rv.budget = p.Budget(known)
-	}
 	if !p.Full {
 		// The next cycle of the policy: what an interrupted run of it fetched is told again.
-		limit := rv.budget
-		if limit < 0 {
-			limit = known
-		}
-		rv.policy.Begin(revisit.Time(s.cycle.At), limit)
-		if err := e.resume(s); err != nil {
-			return err
-		}
-		total.left -= rv.order
-		return nil
+		s.cycle.Budget = rv.budget
+		rv.policy.Begin(revisit.Time(s.cycle.At), rv.budget)
+		return e.resume(s)
 	}
 	rv.todo = old
 	for _, id := range old {
@@ -462,7 +455,7 @@ func (e *engine) advance(s *site) {
 	}
 	e.fail(e.followed(s))
 	for e.err == nil {
-		if rv.budget >= 0 && rv.order >= rv.budget || rv.total != nil && rv.total.left <= 0 {
+		if rv.order >= rv.budget {
 			break
 		}
 		v, ok := rv.policy.Next()
@@ -477,9 +470,6 @@ func (e *engine) advance(s *site) {
 		}
 		if !isOld(d, e.cycle.Cycle) || d.FetchedIn == e.cycle.Cycle {
 			continue // a duplicate answer of the policy after an interruption
-		}
-		if rv.total != nil {
-			rv.total.left--
 		}
 		h := e.host(hostOf(d.URL))
 		if h.cursors[s.ID] == nil {

@@ -15,7 +15,7 @@ import (
 // ctx ends; then Result.Interrupted is set and the same call goes on later.
 func (c *Crawl) Run(ctx context.Context, seeds []Seed) (*Result, error) {
 	now := c.now()
-	cycle, continued, err := c.openCycle(store.FirstVisit, "", "", now)
+	cycle, continued, err := nextCycle(&c.db.View, store.FirstVisit, "", "", now)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,8 @@ func revisitCmd() *cobra.Command {
 	var (
 		ff     fetchFlags
 		plan   crawl.Plan
+		weight []string
+		dry    bool
 		budget amount
 		delay  time.Duration
 		strict bool
@@ -31,8 +34,14 @@ it fetches at most --budget old documents (pages, feeds, sitemaps), chosen by --
 the new pages that they are likely to lead to, and follows everything new to the end. With
 --full it fetches every known document, which tells the policy most.
 
+With --total-budget sites share a number of fetches: each fetch goes to the site that it is
+expected to find most new pages at, from what the fetches of past cycles found. Before it
+begins, revisit tells the share of the new pages that the budgets are expected to find, and
+which budgets the delay does not let it spend before the time limit, or in as long a time as
+has gone by since the last cycle. --plan stops there.
+
 'forage pages --new-since CYCLE' lists what a cycle found.`,
-		Example: "  forage revisit --budget 10\n  forage revisit example.org --full",
+		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --total-budget 1000 --min 1 --plan",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := revisit.New(plan.Policy, plan.Config); err != nil {
 				return usagef("--policy: %w", err)
@@ -40,9 +49,18 @@ the new pages that they are likely to lead to, and follows everything new to the
 			if plan.Total < 0 {
 				return usagef("--total-budget wants 0 or more")
 			}
+			if err := shareFlags(cmd, &plan, weight); err != nil {
+				return err
+			}
 			plan.Sites = args
 			plan.Text = budget.String()
 			plan.Budget = budget.of
+			if plan.Total > 0 {
+				if !cmd.Flags().Changed("budget") {
+					plan.Budget, plan.Text = nil, ""
+				}
+				plan.Text = strings.TrimSpace(fmt.Sprintf("%s of %d", plan.Text, plan.Total))
+			}
 			if plan.Full {
 				plan.Budget, plan.Text = nil, "all"
 			}
@@ -61,11 +79,31 @@ the new pages that they are likely to lead to, and follows everything new to the
 			} else if used := (*store.InUseError)(nil); !errors.As(err, &used) {
 				return storeError(ff.dir, err)
 			}
+			if dry {
+				return onStore(cmd, ff.dir, func(v *store.View) error {
+					o, err := crawl.Foresee(v, cfg, plan)
+					if errors.Is(err, crawl.ErrNoSite) {
+						return badInput(err)
+					}
+					if err != nil {
+						return err
+					}
+					if asJSON {
+						return printJSON(cmd.OutOrStdout(), planned(o))
+					}
+					return printOutlook(cmd.OutOrStdout(), o, true)
+				})
+			}
+			var outlook *crawl.Outlook
+			plan.Begin = func(o *crawl.Outlook) error {
+				outlook = o
+				return printOutlook(cmd.ErrOrStderr(), o, len(o.Sites) <= 10)
+			}
 			r, err := runCrawl(cmd, cfg, func(ctx context.Context, c *crawl.Crawl) (*crawl.Result, error) { return c.Revisit(ctx, plan) })
 			if err != nil {
 				return err
 			}
-			if err := printRevisit(cmd, r, asJSON); err != nil {
+			if err := printRevisit(cmd, r, outlook, asJSON); err != nil {
 				return err
 			}
 			switch {
@@ -80,7 +118,11 @@ the new pages that they are likely to lead to, and follows everything new to the
 	ff.add(cmd)
 	f := cmd.Flags()
 	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known")
-	f.IntVar(&plan.Total, "total-budget", 0, "old documents to fetch over all sites (0: no limit)")
+	f.IntVar(&plan.Total, "total-budget", 0, "old documents to fetch over all sites, shared by what each is expected to find; without --budget no other limit (0: no limit)")
+	f.IntVar(&plan.Min, "min", 0, "least share of --total-budget for a site")
+	f.IntVar(&plan.Max, "max", 0, "largest share of --total-budget for a site (0: no limit)")
+	f.StringArrayVar(&weight, "weight", nil, "SITE=W: a new page of the site counts W where --total-budget is shared (repeatable; 1)")
+	f.BoolVar(&dry, "plan", false, "print what each site would get, what to expect and what politeness cannot meet, and stop")
 	f.StringVar(&plan.Policy, "policy", revisit.Default, "who chooses them")
 	f.Float64Var(&plan.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
 	f.BoolVar(&plan.Full, "full", false, "full recrawl: fetch every known document")
@@ -105,16 +147,17 @@ type revisitJSON struct {
 	Interrupted bool               `json:"interrupted"`
 	Cut         any                `json:"stopped_by"`
 	Seconds     float64            `json:"seconds"`
+	plannedJSON
 }
 
-func printRevisit(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
+func printRevisit(cmd *cobra.Command, r *crawl.Result, o *crawl.Outlook, asJSON bool) error {
 	out, note := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	for _, s := range r.Failed {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	overhead, ok := r.Overhead()
 	if asJSON {
-		j := revisitJSON{r.Cycle, r.Sites, r.Refetched, r.NewPages, r.Unknown, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds}
+		j := revisitJSON{r.Cycle, r.Sites, r.Refetched, r.NewPages, r.Unknown, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
 		if ok {
 			j.Overhead = overhead
 		}
