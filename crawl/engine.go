@@ -112,6 +112,11 @@ func (e *engine) addSite(rec *store.Site) (*site, error) {
 		return nil, err
 	}
 	s.pages = int(counts.Pages())
+	if e.cycle.Kind != store.FirstVisit {
+		if err := e.db.SiteDocs(rec.ID, func(d *store.Doc) bool { s.traps.learn(d.URL); return true }); err != nil {
+			return nil, err
+		}
+	}
 	s.cycle, err = e.db.SiteCycle(rec.ID, e.cycle.Cycle)
 	if errors.Is(err, store.ErrNotFound) {
 		s.cycle, err = &store.SiteCycle{Site: rec.ID, Cycle: e.cycle.Cycle, Kind: e.cycle.Kind, At: e.c.now()}, nil

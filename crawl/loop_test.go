@@ -792,7 +792,7 @@ func TestBestOrder(t *testing.T) {
 		w.pages[fmt.Sprint("/article", i)] = html()
 	}
 	urls := func(policy string, totals ...int64) int {
-		c := open(t, func(cfg *Config) { cfg.Policy = policy })
+		c := open(t, func(cfg *Config) { cfg.Policy, cfg.Parallel = policy, 1 })
 		for _, total := range totals {
 			c.cfg.MaxTotal = total
 			w.crawl(t, c, store.Rules{MaxPages: 40})

@@ -84,3 +84,27 @@ func TestVanished(t *testing.T) {
 		t.Errorf("%d new pages when the site is back, want 1", found)
 	}
 }
+
+// TestMintedURLs has two pages link to a new URL at every fetch, by a session number that
+// means nothing: the variants that the first visit met are all there will ever be.
+func TestMintedURLs(t *testing.T) {
+	w := newWeb(t)
+	n := 0
+	mint := func(rw http.ResponseWriter, r *http.Request) { // the home and the list are never fetched at once: Parallel is 1
+		n++
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(rw, "<title>x</title><p>%s %d<a href=/list>list</a><a href=/page?sid=%d>page</a>", r.URL.Path, n, n)
+	}
+	w.pages["/"], w.pages["/list"], w.pages["/page"] = mint, mint, mint
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	w.crawl(t, c, store.Rules{})
+	for range 6 {
+		if r := w.revisit(t, c, Plan{Budget: func(int) int { return 3 }}); r.NewPages != 0 {
+			t.Errorf("cycle %d counts %d minted URLs as new pages", r.Cycle, r.NewPages)
+		}
+	}
+	s, err := c.View().Site(1)
+	if err != nil || len(s.Traps) == 0 {
+		t.Errorf("no trap is reported: %+v, %v", s, err)
+	}
+}

@@ -16,8 +16,8 @@ const (
 	trackedURLs = 1 << 16
 )
 
-// traps recognises URLs that a site makes up without end. It counts in memory, bounded, and
-// forgets when the process ends.
+// traps recognises URLs that a site makes up without end. It counts in memory, bounded; a
+// cycle of discovery learns first what the site is known to have.
 type traps struct {
 	seed    maphash.Seed
 	queries map[uint64]int // by path
@@ -38,6 +38,19 @@ func (t *traps) check(url string) string {
 		return why
 	}
 	return ""
+}
+
+// learn counts a URL that is known from earlier cycles. Of a URL with a session number no
+// further variant is taken then: it would be discovered anew in every cycle.
+func (t *traps) learn(url string) {
+	path, query, hasQuery := strings.Cut(url, "?")
+	if clean, name := withoutSession(path, query); name != "" {
+		if len(t.queries) < trackedURLs {
+			t.queries[maphash.String(t.seed, clean+" "+name)] = maxSessions
+		}
+	} else if hasQuery {
+		t.count(path)
+	}
 }
 
 func (t *traps) pattern(url string) string {
