@@ -1,4 +1,4 @@
-.PHONY: sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s

@@ -199,7 +199,7 @@ func lemma2(ctx context.Context, env *Env) (*Result, error) {
 			missing = append(missing, -math.Log(1-p))
 		}
 		// With λ = d_1·d_2/m, 1−P is 1−(1−e^−λ)² = e^−λ·(2−e^−λ).
-		var rates, logs []float64
+		var logs []float64
 		for _, scale := range scales {
 			d, err := gen.ParetoDegrees(alpha, scale.n, env.Seed<<20)
 			if err != nil {
@@ -210,7 +210,7 @@ func lemma2(ctx context.Context, env *Env) (*Result, error) {
 				m += float64(k)
 			}
 			rate := float64(d[0]) * float64(d[1]) / m
-			rates, logs = append(rates, rate), append(logs, rate-math.Log(2-math.Exp(-rate)))
+			logs = append(logs, rate-math.Log(2-math.Exp(-rate)))
 			b.rowOf("λ = d_1·d_2/m", a, scale.n, 1, rate, 0, 0, rate, nil, nil)
 		}
 		printed := (3 - alpha) / (alpha - 1)

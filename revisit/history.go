@@ -108,8 +108,7 @@ func (p *History) cover(budget int) {
 		docs   []entryOf
 	}
 	var columns []column
-	var of [][]entryOf // by document: its columns
-	of = make([][]entryOf, len(p.pages))
+	of := make([][]entryOf, len(p.pages)) // by document: its columns
 	holder := make(map[roleOf]graph.Node)
 	for T, ranks := range p.newest {
 		for r, n := range ranks {
