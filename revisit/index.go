@@ -1,7 +1,9 @@
 package revisit
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"forage/graph"
 )
@@ -19,21 +21,25 @@ import (
 // documents gained alike (a block that stands on every page) is credited to the first only.
 //
 // Documents wait in a calendar by the cycle in which V reaches λ, the price of a fetch, which
-// follows the budget; 7% of fetches go to the document fetched longest ago. Time is counted in
-// cycles. A fetch costs O(1) beside the heap of those that are due, memory 60 bytes a document.
+// follows the budget; 7% of fetches go to the document fetched longest ago. Where fewer are due
+// than there is budget for, the next ones come early. Where many more are due, the best are
+// looked at anew in the next cycle, the others when V reaches λ and those before them had
+// their turn. Time is counted in cycles, and functions of it are looked up in tables.
+//
+// A fetch costs O(1) beside the heap of those in hand, and looks at two or three documents that
+// wait; all in all 0.9 µs on a site of a million with 10,000 fetches a cycle. Memory about 100
+// bytes a document.
 type Index struct {
 	roster
-	n, e   []float64
-	due    []int32 // cycle in whose bucket the document is, −1: in none
-	rates  []rate  // by template
+	docs   []priced
+	rates  []rate // by template
 	lambda float64
 
-	calendar map[int32][]graph.Node
-	horizon  int32 // last bucket that was ever filled
-	next     int32 // buckets before are empty
-	heap     []scored
-	later    []graph.Node // taken out of the heap in this cycle
-	put      []int32      // by document: the cycle in which it was put back last
+	calendar [2 * indexFar][]graph.Node // by cycle modulo its length; an entry that due does not name is stale
+	next     int32                      // buckets before are empty
+	heap     []scored                   // in hand, the best first; fetched ones may be in it
+	aside    []graph.Node               // in hand, fetched in this cycle before their bucket was taken
+	batch    int                        // how many are looked at together, due or not
 	fetches  int
 	worth    float64 // of the cycle's last fetch that was no audit
 	spent    int
@@ -42,6 +48,16 @@ type Index struct {
 }
 
 var _ Policy = (*Index)(nil)
+
+// priced is what Index knows of a document.
+type priced struct {
+	n, e     float64
+	prior    float64 // new pages per cycle, as a share of a cycle's pages, if nothing else is known
+	template int32
+	due      int32 // its bucket; nowhere if it is gone; −2−bucket while it is in hand, out of that bucket
+}
+
+const nowhere = -1
 
 // rate is what the fetches of a template's documents found.
 type rate struct{ n, e float64 }
@@ -52,90 +68,132 @@ const (
 	indexGamma = 0.98 // γ per cycle
 	indexTrust = 0.3  // A, pages
 	indexAudit = 14   // each 14th fetch is an audit
-	indexFar   = 64   // cycles: nothing waits longer
+	indexFar   = 64   // cycles: nothing waits longer; a power of 2
+
+	// So many documents are looked at together, due or not: on most sites all.
+	indexBatch = 1 << 14
 )
+
+// A span is what a gap of τ cycles comes to.
+type span struct {
+	gain    float64 // g(ϑτ)
+	keep    float64 // γ^τ
+	watched float64 // (1−e^−ϑτ)/ϑ
+}
+
+func newSpan(tau float64) span {
+	x := indexTheta * tau
+	return span{1 - math.Exp(-x)*(1+x), math.Pow(indexGamma, tau), (1 - math.Exp(-x)) / indexTheta}
+}
+
+// spans are those of the usual gaps.
+var spans = func() (t [4 * indexFar]span) {
+	for tau := range t {
+		t[tau] = newSpan(float64(tau))
+	}
+	return t
+}()
+
+// since returns the span since the last fetch of v.
+func (p *Index) since(v graph.Node) span {
+	tau := p.cycle - int(p.last[v])
+	if tau < len(spans) {
+		return spans[tau]
+	}
+	return newSpan(float64(tau))
+}
 
 // NewIndex returns the index policy.
 func NewIndex() *Index {
-	return &Index{calendar: make(map[int32][]graph.Node), blocks: make(map[uint64]bool), lambda: 0.05}
+	return &Index{blocks: make(map[uint64]bool), lambda: 0.05, batch: indexBatch}
 }
 
 // Learn takes in a document.
 func (p *Index) Learn(v graph.Node, page Page) {
-	if !p.learn(v, page) {
-		return
+	fresh := p.learn(v, page)
+	for len(p.docs) < len(p.pages) {
+		p.docs = append(p.docs, priced{due: nowhere})
 	}
-	for len(p.n) < len(p.pages) {
-		p.n, p.e, p.due, p.put = append(p.n, 0), append(p.e, 0), append(p.due, -1), append(p.put, -1)
-	}
+	p.docs[v].prior, p.docs[v].template = prior(&page), page.Template
 	for int(page.Template) >= len(p.rates) {
 		p.rates = append(p.rates, rate{})
 	}
-	p.schedule(v)
-}
-
-// prior is the rate of new pages per cycle, as a share of a cycle's pages, of a document of
-// which nothing is known.
-func (p *Index) prior(v graph.Node) float64 {
-	return prior(&p.pages[v])
+	if fresh {
+		p.schedule(v)
+	}
 }
 
 // rate returns â.
-func (p *Index) rate(v graph.Node) float64 {
+func (p *Index) rate(d *priced) float64 {
 	const weight = 4 // cycles of watching that the prior is worth to a template
-	r := &p.rates[p.pages[v].Template]
-	a0 := (r.n + weight*p.prior(v)) / (r.e + weight)
+	r := &p.rates[d.template]
+	a0 := (r.n + weight*d.prior) / (r.e + weight)
 	a0 = max(a0, 1e-9)
-	return (p.n[v] + indexTrust*p.prior(v)/max(p.prior(v), .05)) / (p.e[v] + indexTrust/max(a0, .05))
+	return (d.n + indexTrust*d.prior/max(d.prior, .05)) / (d.e + indexTrust/max(a0, .05))
 }
-
-func indexGain(x float64) float64 { return 1 - math.Exp(-x)*(1+x) }
 
 // value is V now.
 func (p *Index) value(v graph.Node) float64 {
-	tau := float64(int32(p.cycle) - p.last[v])
-	return p.rate(v) / indexTheta * indexGain(indexTheta*tau)
+	return p.rate(&p.docs[v]) / indexTheta * p.since(v).gain
 }
 
-// schedule puts v into the bucket of the cycle in which V reaches λ: g is inverted by
-// bisection, to a cycle.
+// schedule puts v into the bucket of the cycle in which V reaches λ.
 func (p *Index) schedule(v graph.Node) {
-	want := p.lambda * indexTheta / p.rate(v)
-	from, to := int32(1), int32(indexFar)
-	for from < to {
-		mid := (from + to) / 2
-		if indexGain(indexTheta*float64(mid)) >= want {
-			to = mid
-		} else {
-			from = mid + 1
+	gap := reaching(p.lambda * indexTheta / p.rate(&p.docs[v]))
+	p.put(v, max(p.last[v]+gap, int32(p.cycle)+1))
+}
+
+// reaching inverts g by bisection of its table: the shortest gap with g(ϑτ) ≥ want, from 1 to
+// indexFar.
+func reaching(want float64) int32 {
+	short := int32(0) // the longest gap that is not enough
+	for step := int32(indexFar / 2); step > 0; step /= 2 {
+		if spans[short+step].gain < want {
+			short += step
 		}
 	}
-	at := max(p.last[v]+from, int32(p.cycle)+1)
-	p.due[v] = at
-	p.calendar[at] = append(p.calendar[at], v)
-	p.horizon = max(p.horizon, at)
+	return short + 1
 }
+
+// put writes v into the bucket of a later cycle.
+func (p *Index) put(v graph.Node, at int32) {
+	p.docs[v].due = at
+	bucket := p.bucket(at)
+	*bucket = append(*bucket, v)
+}
+
+func (p *Index) bucket(at int32) *[]graph.Node { return &p.calendar[at%int32(len(p.calendar))] }
 
 // Begin lists what is due.
 func (p *Index) Begin(_ Time, budget int) {
 	p.cycle++
 	p.budget, p.spent, p.worth = budget, 0, -1
 	clear(p.blocks)
-	p.next = min(max(p.next, 1), int32(p.cycle))
-	p.pull(int32(p.cycle))
+	for p.next <= int32(p.cycle) {
+		p.take(len(*p.bucket(p.next)))
+	}
+	heapify(p.heap)
 }
 
-// pull moves the buckets up to cycle at into the heap.
-func (p *Index) pull(at int32) {
-	for ; p.next <= at; p.next++ {
-		for _, v := range p.calendar[p.next] {
-			if p.due[v] != p.next || p.gone[v] {
-				continue
-			}
+// take takes the first n documents of bucket next in hand, and goes on to the next bucket if
+// none is left. The heap is none until heapify.
+func (p *Index) take(n int) {
+	bucket := p.bucket(p.next)
+	for _, v := range (*bucket)[:n] {
+		switch d := &p.docs[v]; {
+		case d.due != p.next:
+		case int(p.last[v]) == p.cycle:
+			d.due = -2 - p.next
+			p.aside = append(p.aside, v)
+		default:
+			d.due = -2 - p.next
 			p.heap = append(p.heap, scored{p.value(v), v})
-			up(p.heap)
 		}
-		delete(p.calendar, p.next)
+	}
+	*bucket = (*bucket)[n:]
+	if len(*bucket) == 0 {
+		*bucket = nil
+		p.next++
 	}
 }
 
@@ -148,18 +206,16 @@ func (p *Index) Next() (graph.Node, bool) {
 	}
 	for {
 		for len(p.heap) > 0 {
-			top := p.heap[0]
-			if p.gone[top.v] || int(p.last[top.v]) == p.cycle {
-				p.heap = popped(p.heap)
-				p.later = append(p.later, top.v)
-				continue
+			if v := p.heap[0].v; p.docs[v].due < nowhere {
+				return v, true
 			}
-			return top.v, true
+			p.heap = popped(p.heap)
 		}
-		if p.next > p.horizon {
+		if p.next > int32(p.cycle)+indexFar {
 			return 0, false
 		}
-		p.pull(p.next)
+		p.take(min(len(*p.bucket(p.next)), p.batch))
+		heapify(p.heap)
 	}
 }
 
@@ -170,10 +226,11 @@ func (p *Index) Observe(v Visit) {
 	}
 	p.fetches++
 	p.spent++
-	tau := float64(int32(p.cycle) - p.last[v.Page])
+	gap := p.since(v.Page)
 	p.fetched(v)
-	if v.Gone {
-		p.due[v.Page] = -1
+	d := &p.docs[v.Page]
+	if p.gone[v.Page] {
+		d.due = nowhere
 		return
 	}
 	if !v.Failed {
@@ -191,67 +248,104 @@ func (p *Index) Observe(v Visit) {
 		if led > 0 {
 			led = math.Sqrt(led) // a cycle with many pages is one event more than many
 		}
-		r := &p.rates[p.pages[v.Page].Template]
-		keep, watched := math.Pow(indexGamma, tau), (1-math.Exp(-indexTheta*tau))/indexTheta
-		p.n[v.Page], p.e[v.Page] = keep*p.n[v.Page]+led, keep*p.e[v.Page]+watched
-		r.n, r.e = r.n*indexGamma+led, r.e*indexGamma+watched
+		r := &p.rates[d.template]
+		d.n, d.e = gap.keep*d.n+led, gap.keep*d.e+gap.watched
+		r.n, r.e = r.n*indexGamma+led, r.e*indexGamma+gap.watched
 	}
 	p.schedule(v.Page)
 }
 
 // End lets λ follow what the budget could pay for, and gives documents that were due and not
-// fetched a place in the next cycle.
+// fetched a place in a later cycle.
 func (p *Index) End(c Cycle) {
 	p.recrawled(c)
+	for _, v := range c.Gone {
+		p.docs[v].due = nowhere
+	}
 	for _, v := range c.Back {
 		p.schedule(v)
 	}
 	if c.Full { // everything was fetched
-		for v := range p.pages {
-			if p.known[v] && !p.gone[v] && int(p.last[v]) < p.cycle {
-				p.e[v] = indexGamma*p.e[v] + (1-math.Exp(-indexTheta))/indexTheta
-				p.n[v] *= indexGamma
-				p.rates[p.pages[v].Template].e += (1 - math.Exp(-indexTheta)) / indexTheta
-				p.last[v] = int32(p.cycle)
-			}
-		}
-		for g, docs := range c.H.Old {
-			led := math.Sqrt(float64(c.H.Size(g)))
-			for i, x := range docs {
-				if int(p.born[x]) < p.cycle && i == 0 {
-					p.n[x] += led
-					p.rates[p.pages[x].Template].n += led
-				}
-			}
-		}
-		for v := range p.pages {
-			if p.known[v] && !p.gone[v] {
-				p.schedule(graph.Node(v))
-			}
-		}
-		p.heap = p.heap[:0]
+		p.recrawl(c.H)
 	}
 	if p.worth >= 0 && p.spent >= p.budget {
 		p.lambda += (p.worth - p.lambda) / 4
 	}
-	// What was taken out of the calendar in this cycle goes back, to its place or to the next
-	// cycle.
-	for _, s := range p.heap {
-		p.later = append(p.later, s.v)
+	for len(p.heap) > max(p.batch, p.budget) { // the worse ones wait
+		ahead := split(p.heap)
+		turn := int32(ahead / max(1, p.budget))
+		for _, s := range p.heap[ahead:] {
+			gap := reaching(p.lambda / s.value * p.since(s.v).gain)
+			if gap < indexFar {
+				gap -= int32(p.cycle) - p.last[s.v]
+			}
+			p.back(s.v, max(turn, gap))
+		}
+		p.heap = p.heap[:ahead]
 	}
-	for _, v := range p.later {
-		if p.gone[v] || p.put[v] == int32(p.cycle) {
+	for _, s := range p.heap {
+		p.back(s.v, 1)
+	}
+	for _, v := range p.aside {
+		p.back(v, 1)
+	}
+	p.aside, p.heap = p.aside[:0], p.heap[:0]
+	p.next = int32(p.cycle) + 1
+}
+
+// back puts what is in hand back where it was, or so many cycles from now.
+func (p *Index) back(v graph.Node, wait int32) {
+	if due := p.docs[v].due; due < nowhere {
+		p.put(v, max(-2-due, int32(p.cycle)+min(max(wait, 1), indexFar)))
+	}
+}
+
+// split puts the better ones of h, about half, first, and returns how many they are.
+func split(h []scored) int {
+	var sample [9]scored
+	for i := range sample {
+		sample[i] = h[i*(len(h)-1)/(len(sample)-1)]
+	}
+	slices.SortFunc(sample[:], func(a, b scored) int {
+		return cmp.Or(-cmp.Compare(a.value, b.value), cmp.Compare(a.v, b.v))
+	})
+	n := 0
+	for i, s := range h {
+		if before(s, sample[len(sample)/2]) {
+			h[i], h[n] = h[n], s
+			n++
+		}
+	}
+	return n
+}
+
+// recrawl credits what a full recrawl found to the first document that shows it, and gives every
+// document its place anew.
+func (p *Index) recrawl(h *H) {
+	all := func(yield func(v graph.Node) bool) {
+		for v := range p.pages {
+			if p.known[v] && !p.gone[v] && !yield(graph.Node(v)) {
+				return
+			}
+		}
+	}
+	for v := range all {
+		if int(p.last[v]) == p.cycle {
 			continue
 		}
-		p.put[v] = int32(p.cycle)
-		if int(p.last[v]) == p.cycle && p.due[v] >= p.next {
-			continue // it is in there, anew
-		}
-		p.due[v] = max(p.due[v], int32(p.cycle)+1)
-		p.calendar[p.due[v]] = append(p.calendar[p.due[v]], v)
-		p.horizon = max(p.horizon, p.due[v])
+		d := &p.docs[v]
+		d.n, d.e = indexGamma*d.n, indexGamma*d.e+spans[1].watched
+		p.rates[d.template].e += spans[1].watched
+		p.last[v] = int32(p.cycle)
 	}
-	p.later = p.later[:0]
-	p.heap = p.heap[:0]
-	p.next = min(p.next, int32(p.cycle)+1)
+	for g, docs := range h.Old {
+		if d := &p.docs[docs[0]]; int(p.born[docs[0]]) < p.cycle {
+			led := math.Sqrt(float64(h.Size(g)))
+			d.n += led
+			p.rates[d.template].n += led
+		}
+	}
+	for v := range all {
+		p.schedule(v)
+	}
 }
