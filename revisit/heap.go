@@ -35,18 +35,6 @@ func down(h []scored, i int) {
 	}
 }
 
-// up moves the last element, just appended, to its place.
-func up(h []scored) {
-	for i := len(h) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !before(h[i], h[parent]) {
-			return
-		}
-		h[i], h[parent] = h[parent], h[i]
-		i = parent
-	}
-}
-
 // popped returns h without its top.
 func popped(h []scored) []scored {
 	last := len(h) - 1
