@@ -532,6 +532,9 @@ func (e *engine) close(s *site) error {
 				pages[graph.Node(rv.policy.Key(v))] = all
 			}
 		}
+		if err := e.db.Commit(); err != nil { // so that the last fetch is read with what it found
+			return err
+		}
 		rows, err := e.refetches(s, s.cycle.Cycle)
 		if err != nil {
 			return err

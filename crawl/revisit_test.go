@@ -257,3 +257,56 @@ func abandon(t *testing.T, next Plan) {
 		}
 	}
 }
+
+// TestFirstFinders compares who found what with what was found: each document that answered
+// first in a cycle is credited to one fetch, the cycle's last one included.
+func TestFirstFinders(t *testing.T) {
+	h := snap.Blog(rand.New(rand.NewPCG(3, 4)), 8)
+	server, err := replay.New(h, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	c, err := Open(loopback(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx := context.Background()
+	if _, err := c.Run(ctx, []Seed{{URL: web.URL + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for k := 1; k < len(h.Snapshots); k++ {
+		if err := server.Switch(k); err != nil {
+			t.Fatal(err)
+		}
+		budget := k%3 + 1
+		r, err := c.Revisit(ctx, Plan{Budget: func(int) int { return budget }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got []graph.Node
+		v := c.View()
+		if err := v.Newcomers(1, r.Cycle, func(id graph.Node, _ store.Kind) bool { want = append(want, id); return true }); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Refetches(1, r.Cycle, func(f *store.Refetch) bool {
+			got = append(got, f.Found...)
+			if f.Order == budget-1 {
+				last += len(f.Found)
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("cycle %d: its fetches found %v first, want %v", r.Cycle, got, want)
+		}
+	}
+	if last == 0 {
+		t.Error("no cycle's last fetch found anything: the test tests nothing")
+	}
+}
