@@ -153,6 +153,7 @@ type rediscovery struct {
 	full   bool
 	fresh  []graph.Node // documents that answered for the first time since the last Observe
 	now    *store.Refetch
+	audit  bool         // the old document in line is an audit
 	todo   []graph.Node // a full recrawl's documents
 	order  int          // refetches so far
 	budget int
@@ -378,7 +379,7 @@ func (e *engine) resume(s *site) error {
 		for _, id := range r.Found {
 			told[id] = true
 		}
-		if err := e.observe(s, r); err != nil {
+		if _, err := e.observe(s, r); err != nil {
 			return err
 		}
 	}
@@ -403,18 +404,32 @@ func (e *engine) followed(s *site) error {
 		return err
 	}
 	rv.now, rv.fresh = nil, nil
-	return errors.Join(e.db.PutRefetch(s.ID, s.cycle.Cycle, r), e.observe(s, r))
+	visit, err := e.observe(s, r)
+	if r.Audit {
+		r.Shown = rv.keys(visit.Led)
+	}
+	return errors.Join(err, e.db.PutRefetch(s.ID, s.cycle.Cycle, r))
 }
 
-// observe tells the policy of a fetch.
-func (e *engine) observe(s *site, r *store.Refetch) error {
+// keys translates a policy's numbers to the store's, ascending.
+func (rv *rediscovery) keys(nodes []graph.Node) []graph.Node {
+	out := make([]graph.Node, len(nodes))
+	for i, v := range nodes {
+		out[i] = graph.Node(rv.policy.Key(v))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// observe tells the policy of a fetch and returns what it was told.
+func (e *engine) observe(s *site, r *store.Refetch) (revisit.Visit, error) {
 	v, ok := s.rv.policy.Node(revisit.Key(r.Page))
 	if !ok {
-		return nil // answered for the first time outside of a cycle of discovery
+		return revisit.Visit{}, nil // answered for the first time outside of a cycle of discovery
 	}
 	d, err := e.db.Doc(r.Page)
 	if err != nil {
-		return err
+		return revisit.Visit{}, err
 	}
 	f := revisit.Fetch{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
 	for _, id := range r.Gained {
@@ -423,16 +438,15 @@ func (e *engine) observe(s *site, r *store.Refetch) error {
 	for _, id := range r.Found {
 		found, err := e.db.Doc(id)
 		if err != nil {
-			return err
+			return revisit.Visit{}, err
 		}
 		doc, err := e.described(s, found, true)
 		if err != nil {
-			return err
+			return revisit.Visit{}, err
 		}
 		f.Found = append(f.Found, doc)
 	}
-	s.rv.policy.Observe(v, f)
-	return nil
+	return s.rv.policy.Observe(v, f), nil
 }
 
 // advance is called when a site has nothing under way: what the last fetch led to has been
@@ -475,6 +489,7 @@ func (e *engine) advance(s *site) {
 		if h.cursors[s.ID] == nil {
 			h.cursors[s.ID] = &cursor{graph.None}
 		}
+		rv.audit = rv.policy.Audit()
 		h.front = append(h.front, item{work: fetchOld, id: id, site: s.ID})
 		s.open++
 		e.wake(h)
@@ -503,7 +518,7 @@ func (e *engine) endFull(s *site) error {
 				return err
 			}
 		}
-		if err := e.observe(s, r); err != nil {
+		if _, err := e.observe(s, r); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -520,16 +535,10 @@ func (e *engine) close(s *site) error {
 	c := rv.policy.End()
 	if c.H != nil {
 		pages := map[graph.Node][]graph.Node{}
-		var led []graph.Node
 		for g, group := range c.H.Old {
-			led = led[:0]
-			for _, y := range c.H.Covers(nil, g) {
-				led = append(led, graph.Node(rv.policy.Key(y)))
-			}
-			slices.Sort(led)
-			all := slices.Clone(led)
+			led := rv.keys(c.H.Covers(nil, g))
 			for _, v := range group {
-				pages[graph.Node(rv.policy.Key(v))] = all
+				pages[graph.Node(rv.policy.Key(v))] = led
 			}
 		}
 		if err := e.db.Commit(); err != nil { // so that the last fetch is read with what it found
@@ -561,7 +570,7 @@ func (rv *rediscovery) fetched(e *engine, s *site, j *job, d *store.Doc, found *
 	}
 	r := &store.Refetch{Order: rv.order, Page: d.ID, At: e.c.now(), Status: j.out.Status, Bytes: j.out.Wire,
 		NotModified: j.out.Class == fetch.NotModified, Changed: found.changed,
-		Gone: j.out.Class == fetch.NotFound || j.out.Class == fetch.Gone, Gained: found.gained, Lost: found.lost}
+		Gone: j.out.Class == fetch.NotFound || j.out.Class == fetch.Gone, Gained: found.gained, Lost: found.lost, Audit: rv.audit}
 	if r.Failed() {
 		rv.misses++
 		r.Gained, r.Lost = nil, 0

@@ -82,7 +82,8 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := s.budgeted(p, true, false)
+	told := &witness{Policy: p}
+	run := s.budgeted(told, true, false)
 	served := make([][]string, weeks)
 	run.served = func(at int, v graph.Node) { served[at] = append(served[at], decoded(s.urls[v])) }
 	run.run(k, s.truth(nil))
@@ -143,6 +144,28 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 			}
 			if !slices.Equal(got, served[at]) {
 				t.Fatalf("week %d: the live crawl fetched\n%q, the simulation\n%q", at, got, served[at])
+			}
+			looks := told.looks[at-1]
+			for i, f := range rows {
+				paths := func(ids []graph.Node) (all []string) {
+					for _, id := range ids {
+						all = append(all, path(id))
+					}
+					slices.Sort(all)
+					return all
+				}
+				simulated := func(nodes []graph.Node) (all []string) {
+					for _, v := range nodes {
+						all = append(all, decoded(s.urls[run.site.Key(v)]))
+					}
+					slices.Sort(all)
+					return all
+				}
+				if f.Audit != looks[i].Audit || !slices.Equal(paths(f.Led), simulated(looks[i].Led)) ||
+					f.Audit && !slices.Equal(paths(f.Shown), simulated(looks[i].Shown)) {
+					t.Fatalf("week %d: fetch %d of %s, audit %v, led to %q, showed %q; in the simulation audit %v, %q, %q", at, i, got[i],
+						f.Audit, paths(f.Led), paths(f.Shown), looks[i].Audit, simulated(looks[i].Led), simulated(looks[i].Shown))
+				}
 			}
 			var pages []string
 			if err := c.View().Newcomers(1, r.Cycle, func(id graph.Node, kind store.Kind) bool {

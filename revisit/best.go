@@ -51,6 +51,7 @@ type Best struct {
 	heap    []scored
 	oldest  []turn    // documents by last fetch; entries may be stale
 	fetches int       // ever, for the audit
+	audit   bool      // the last Next
 	spent   int       // in this cycle
 	done    []bool    // by document: fetched in this cycle
 	outage  int       // fetches of this cycle that found the document gone
@@ -382,6 +383,7 @@ func (b *Best) pool(i int32, m float64) float64 {
 
 // Next returns the document that is worth most, or the one fetched longest ago.
 func (b *Best) Next() (graph.Node, bool) {
+	b.audit = false
 	if b.cfg.audit > 0 && (b.fetches+b.spent)%b.cfg.audit == b.cfg.audit-1 {
 		for len(b.oldest) > 0 {
 			o := b.oldest[0]
@@ -393,6 +395,7 @@ func (b *Best) Next() (graph.Node, bool) {
 			if b.done[o.v] || int(d.last) >= b.cycle-1 {
 				break // all others were fetched since the last cycle
 			}
+			b.audit = true
 			return o.v, true
 		}
 	}
@@ -402,6 +405,9 @@ func (b *Best) Next() (graph.Node, bool) {
 	}
 	return v, true
 }
+
+// Audit reports whether Next returned the document fetched longest ago.
+func (b *Best) Audit() bool { return b.audit }
 
 // top returns the document that is worth most.
 func (b *Best) top() (graph.Node, bool) {

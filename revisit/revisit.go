@@ -63,6 +63,14 @@ type Policy interface {
 	End(c Cycle)
 }
 
+// An Auditor is a Policy that fetches some documents whatever it expects of them, those fetched
+// longest ago, beside the many that it chooses for what they are worth. What the audits show is
+// a sample of what the others miss. Round robin is none: it chooses nothing.
+type Auditor interface {
+	// Audit reports whether the document that Next returned last is an audit.
+	Audit() bool
+}
+
 // A Visit is one fetch of an old document, with everything that it led to.
 type Visit struct {
 	Page        graph.Node

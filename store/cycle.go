@@ -64,6 +64,8 @@ type Refetch struct {
 	Lost        int          // links that it had and has no longer
 	Found       []graph.Node // documents first found through this fetch, chains included, breadth-first
 	Led         []graph.Node // N(page): all new pages of the cycle that it leads to, ascending; set when the cycle ends
+	Audit       bool         // chosen whatever was expected of it; false in a full recrawl
+	Shown       []graph.Node // of an audit: the pages found since the fetch before, by whatever fetch, that it leads to
 }
 
 // A Visit is one answered fetch of a document.
@@ -115,6 +117,8 @@ func (r *Refetch) encode() []byte {
 	w.uint(9, uint64(r.Lost))
 	w.nodes(10, r.Found)
 	w.nodes(11, r.Led)
+	w.bool(12, r.Audit)
+	w.nodes(13, r.Shown)
 	return w.b
 }
 
@@ -144,6 +148,10 @@ func decodeRefetch(page graph.Node, b []byte) (*Refetch, error) {
 			r.Found, err = f.nodes()
 		case 11:
 			r.Led, err = f.nodes()
+		case 12:
+			r.Audit = f.v != 0
+		case 13:
+			r.Shown, err = f.nodes()
 		}
 		return err
 	})
