@@ -674,8 +674,28 @@ func TestSteering(t *testing.T) {
 	for i := 1; i < 200; i++ {
 		w.pages[fmt.Sprint("/", i)] = page(fmt.Sprint(i), fmt.Sprint("/", i+1))
 	}
-	w.pages["/hidden"] = page("nobody links here")
-	c := open(t, func(cfg *Config) { cfg.Delay = time.Millisecond })
+	reached, paused, hidden := make(chan bool), make(chan bool), make(chan bool)
+	w.pages["/5"] = func(rw http.ResponseWriter, r *http.Request) {
+		close(reached)
+		<-paused
+		page("5", "/6")(rw, r)
+	}
+	w.pages["/hidden"] = func(rw http.ResponseWriter, r *http.Request) {
+		close(hidden)
+		page("nobody links here")(rw, r)
+	}
+	idle := make(chan bool, 1) // holds something when nothing has been under way since it was empty
+	c := open(t, func(cfg *Config) {
+		cfg.Delay = time.Millisecond
+		cfg.Progress = func(p Progress) {
+			if p.Out == 0 {
+				select {
+				case idle <- true:
+				default:
+				}
+			}
+		}
+	})
 	if err := c.Pause(""); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("Pause without a crawl: %v", err)
 	}
@@ -687,24 +707,27 @@ func TestSteering(t *testing.T) {
 		}
 		done <- r
 	}()
-	for w.count("/5") == 0 { // a real socket: nothing to wait on but the server
-		time.Sleep(time.Millisecond)
-	}
+	<-reached
 	if err := errors.Join(c.Pause(""), c.Add([]string{w.URL + "/hidden"})); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Pause("nowhere"); !errors.Is(err, ErrNoSite) {
 		t.Errorf("Pause of a site that is not there: %v", err)
 	}
-	if w.count("/hidden") != 0 {
-		t.Error("a paused crawl fetched")
+	before := w.total()
+	select {
+	case <-idle: // from before /5
+	default:
+	}
+	close(paused)
+	<-idle
+	if n := w.total() - before; n != 0 {
+		t.Errorf("a paused crawl made %d requests", n)
 	}
 	if err := c.Resume(""); err != nil {
 		t.Fatal(err)
 	}
-	for w.count("/hidden") == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	<-hidden
 	if err := c.Stop(""); err != nil {
 		t.Fatal(err)
 	}
