@@ -95,6 +95,10 @@ func Open(path string) (*Graph, error) {
 		g.Close()
 		return nil, &Error{name + ".graph", 8 * uint64(len(data)), graph.None, fmt.Sprintf("the file ends too early for %d nodes", g.nodes)}
 	}
+	if n := uint64(g.nodes); g.arcs > n*n {
+		g.Close()
+		return nil, fmt.Errorf("%s.properties: want at most %d arcs of %d nodes, got %d", name, n*n, n, g.arcs)
+	}
 	return g, nil
 }
 
@@ -154,12 +158,17 @@ func (g *Graph) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.No
 		}
 		d.pos = g.index.at(int(lo))
 	}
-	slot := int(lo) % len(ring)
+	slot, left := int(lo)%len(ring), g.arcs
 	for v := lo; v < hi; v++ {
 		deg, ref, err := d.head(v)
 		if err != nil {
 			return err
 		}
+		// Copies and intervals make long lists of few bits: what is declared bounds the work.
+		if uint64(deg) > left {
+			return g.corrupt(d.pos, v, "more arcs than the %d that the properties tell", g.arcs)
+		}
+		left -= uint64(deg)
 		list := ring[slot][:0]
 		if deg > 0 {
 			var from []graph.Node
@@ -203,7 +212,11 @@ func (g *Graph) OutDegree(v graph.Node) (int, error) {
 		return 0, err
 	}
 	r := reader{g.data, g.index.at(int(v))}
-	return int(r.read(g.codes.outdegrees, 0)), nil
+	n := r.read(g.codes.outdegrees, 0)
+	if n > uint64(g.nodes) {
+		return 0, g.corrupt(r.pos, v, "outdegree %d in a graph of %d nodes", n, g.nodes)
+	}
+	return int(n), nil
 }
 
 // padding is how many bits a file may have left after its last list: less than these.
@@ -247,7 +260,7 @@ func (g *Graph) Check() error {
 type decoder struct {
 	reader
 	g     *Graph
-	ring  [][]graph.Node  // of window+1 lists; list v is at v mod its length
+	ring  [][]graph.Node  // of window+1 lists, or as many as there are; list v is at v mod its length
 	chain []link          // of the list read at random
 	pair  [2][]graph.Node // its lists referred to, the last two
 
@@ -258,8 +271,11 @@ func (g *Graph) decoder() *decoder {
 	if d, ok := g.idle.Get().(*decoder); ok {
 		return d
 	}
-	return &decoder{reader: reader{data: g.data}, g: g, ring: make([][]graph.Node, g.window+1)}
+	return &decoder{reader: reader{data: g.data}, g: g, ring: make([][]graph.Node, g.recent())}
 }
+
+// recent is how many lists are to be kept while they are read in order.
+func (g *Graph) recent() int { return min(g.window+1, max(1, g.nodes)) }
 
 // head reads the outdegree and the reference of node v.
 func (d *decoder) head(v graph.Node) (deg, ref int, err error) {

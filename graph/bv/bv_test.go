@@ -361,6 +361,8 @@ func TestDamage(t *testing.T) {
 			f[".offsets"][50] ^= 0x10
 		}, ".offsets"},
 		{"arcs", swap(".properties", "arcs=", "arcs=1"), "arcs, the properties tell"},
+		{"an arc more than told", swap(".properties", fmt.Sprint("arcs=", g.NumArcs()), fmt.Sprint("arcs=", g.NumArcs()-1)), "node 1999: more arcs than the"},
+		{"too many arcs", swap(".properties", "arcs=", "arcs=99999"), "g.properties: want at most 4000000 arcs of 2000 nodes"},
 		{"nodes", swap(".properties", "nodes=2000", "nodes=x"), `want nodes from 0 to 4294967295, got "x"`},
 		{"too many nodes", swap(".properties", "nodes=2000", "nodes=4294967296"), `'forage cover' takes set systems with 64-bit numbers`},
 		{"no nodes", swap(".properties", "nodes=2000", ""), "g.properties: no nodes"},
@@ -420,6 +422,32 @@ func TestFlippedBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole(t, name)
+	}
+}
+
+// TestLargeWindow reads a few nodes whose properties tell of the largest window that there is:
+// memory is that of the lists there are.
+func TestLargeWindow(t *testing.T) {
+	want, err := gen.Weblike(40, 3, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "g")
+	if _, err := Write(name, want, Config{Window: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(name + ".offsets")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g := open(t, name)
+	equal(t, g, want)
+	random(t, g, want, 20)
+	if err := g.Check(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {
+		t.Errorf("%d bytes to read 40 nodes", used)
 	}
 }
 

@@ -78,7 +78,7 @@ func (g *Graph) readOffsets() (*index, error) {
 func (d *decoder) offsets() (*index, error) {
 	g := d.g
 	x := newIndex(g.nodes)
-	degrees := make([]int, g.window+1)
+	degrees := make([]int, g.recent())
 	d.pos = 0
 	for v := range g.nodes {
 		if !x.add(d.pos) {
