@@ -65,8 +65,8 @@ type Options struct {
 	P       float64   // pgreedy, spgreedy: levels are powers of p, above 1; 0 means 2 for pgreedy, 1.2 for spgreedy
 	Points  []float64 // instead of P: the levels, ascending; 1 is added where it is missing
 	Budget  int       // at most that many sets are taken; 0 means no limit
-	Partial float64   // stop when this share of the coverable elements is covered, in (0, 1]; 0 means 1
-	Multi   int       // elements in at least that many sets must be covered that often; 0 means 1
+	Partial float64   // stop when this share of the coverable elements is covered, with Multi of their demand, in (0, 1]; 0 means 1
+	Multi   int       // elements in at least that many sets must be covered that often, which is their demand; 0 means 1
 	Weights []float64 // cost of each set, finite, not negative; nil means 1 each
 
 	MaxDegree int  // only the first (lowest) elements of each set count; 0 means no limit
@@ -96,6 +96,7 @@ type Result struct {
 	Taken     uint64   // how many sets were chosen
 	Coverable uint64   // elements in at least one set, for multicover in at least K
 	Covered   uint64   // coverable elements that are covered, for multicover K times
+	Met       uint64   // of the demand, K·Coverable: the sum of all gains; Covered unless it is a multicover
 	Weight    float64  // total weight of the chosen sets
 	Size      uint64   // M, after MaxDegree
 	Largest   uint64   // Δ, after MaxDegree
@@ -149,9 +150,7 @@ func (o *Options) Check(a Algorithm) error {
 	case o.Threads < 0:
 		return bad("threads", "want at least 1, got %d", o.Threads)
 	case o.Budget > 0 && o.Weights != nil:
-		return bad("k", "a budget of sets does not go with weights: it would have to be a budget of weight")
-	case o.Partial > 0 && o.Partial < 1 && o.Multi > 1:
-		return bad("partial", "a share of the elements does not go with multicover")
+		return bad("k", "a number of sets does not go with weights: by gain for cost the cheapest sets would use it up, whatever they cover; leave the weights out, or stop at a share (partial)")
 	}
 	for i, p := range o.Points {
 		if !(p >= 1 && p < math.Inf(1)) || i > 0 && p <= o.Points[i-1] {
@@ -175,6 +174,14 @@ func (o *Options) checkFor(a Algorithm, f Family) error {
 		return &OptionError{"weights", fmt.Sprintf("%d weights for %d sets", len(o.Weights), f.NumSets())}
 	}
 	return nil
+}
+
+// target returns how much of the demand of so many coverable elements is to be met.
+func (o *Options) target(coverable uint64) uint64 {
+	if o.Partial == 0 || o.Partial == 1 {
+		return math.MaxUint64
+	}
+	return share(o.Partial, coverable*uint64(max(1, o.Multi)))
 }
 
 func (o *Options) q() float64 { return max(1, o.Q) }

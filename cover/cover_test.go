@@ -267,7 +267,6 @@ func TestBadOptions(t *testing.T) {
 		{cover.NameGreedy, cover.Options{Weights: []float64{1, nan}}, "weights"},
 		{cover.NameGreedy, cover.Options{Weights: []float64{1}}, "weights"},
 		{cover.NameGreedy, cover.Options{Weights: []float64{1, 1}, Budget: 1}, "k"},
-		{cover.NameGreedy, cover.Options{Partial: 0.5, Multi: 2}, "partial"},
 	} {
 		_, err := cover.Solve(t.Context(), l, tt.a, tt.o)
 		var oe *cover.OptionError
@@ -280,7 +279,7 @@ func TestBadOptions(t *testing.T) {
 func TestVerifyFindsFaults(t *testing.T) {
 	l := cover.NewLists([][]graph.Node{{0, 1, 2}, {2, 3}, {3}, {}})
 	good := func() *cover.Result {
-		return &cover.Result{Sets: []uint64{0, 1}, Gains: []uint64{3, 1}, Covered: 4, Coverable: 4}
+		return &cover.Result{Sets: []uint64{0, 1}, Gains: []uint64{3, 1}, Covered: 4, Met: 4, Coverable: 4}
 	}
 	if err := cover.Verify(l, good(), cover.Options{}); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func External(ctx context.Context, f Family, scratch Scratch, o Options) (*Resul
 	}
 	x := &external{scratch: scratch, files: map[int]*levelFile{}}
 	x.state = &state{ctx: ctx, o: &o, n: f.NumElements(), threads: o.threads(), res: &Result{Algorithm: NameSPGreedy}}
-	x.target, x.budget = math.MaxUint64, math.MaxUint64
+	x.budget = math.MaxUint64
 	if o.Budget > 0 {
 		x.budget = uint64(o.Budget)
 	}
@@ -209,11 +209,11 @@ func (x *external) endRun() error {
 func (x *external) distribute(f Family) error {
 	r := x.res
 	var marks []uint64 // elements that occur, where they must be counted before
-	if x.o.Partial > 0 && x.o.Partial < 1 {
-		marks = x.done
-	}
-	if x.o.Multi > 1 {
+	switch {
+	case x.o.Multi > 1:
 		x.times = newCounters(x.n, x.o.Multi)
+	case x.o.Partial > 0 && x.o.Partial < 1:
+		marks = x.done
 	}
 	count := uint64(0)
 	scan := f.Scan
@@ -260,12 +260,12 @@ func (x *external) distribute(f Family) error {
 			marks[i] = 0
 		}
 		x.counted = true
-		x.target = share(x.o.Partial, r.Coverable)
 	}
 	if x.times != nil {
 		r.Coverable = x.times.settle(x.done)
 		x.counted = true
 	}
+	x.target = x.o.target(r.Coverable)
 	return x.endRun()
 }
 

@@ -11,7 +11,7 @@ import (
 // Improve makes a full cover smaller, or lighter where there are weights: it drops redundant
 // sets, then searches by row weighting (RWLS of GWL15 in docs/papers.md) until stop reports true. r is the
 // cover to start from; the result lists the better cover in the order of Greedy on its sets,
-// and differs from r in Sets, Gains, Taken, Covered and Weight only.
+// and differs from r in Sets, Gains, Taken, Covered, Met and Weight only.
 //
 // The search takes a set out whenever nothing is uncovered, then exchanges sets one by one:
 // out goes the set whose loss by cost is least, in comes, for an uncovered element drawn by
@@ -416,7 +416,8 @@ func (s *search) result(r *Result) (*Result, error) {
 		return nil, err
 	}
 	better := *r
-	better.Gains, better.Taken, better.Covered, better.Weight = ordered.Gains, ordered.Taken, ordered.Covered, ordered.Weight
+	better.Gains, better.Taken, better.Weight = ordered.Gains, ordered.Taken, ordered.Weight
+	better.Covered, better.Met = ordered.Covered, ordered.Met
 	better.Sets = make([]uint64, len(ordered.Sets))
 	for i, set := range ordered.Sets {
 		better.Sets[i] = s.ids[s.best[set]]

@@ -31,7 +31,7 @@ type state struct {
 
 	counted bool // Coverable is known before the run
 	threads int
-	target  uint64 // stop when so many are covered
+	target  uint64 // stop when so much of the demand is met
 	budget  uint64 // stop when so many are taken
 	res     *Result
 }
@@ -65,19 +65,19 @@ func newState(ctx context.Context, f Family, a Algorithm, o *Options) (*state, e
 		s.res.Largest = max(s.res.Largest, d)
 	}
 	s.done = make([]uint64, (s.n+63)/64)
-	s.target, s.budget = math.MaxUint64, math.MaxUint64
+	s.budget = math.MaxUint64
 	if o.Budget > 0 {
 		s.budget = uint64(o.Budget)
 	}
-	if o.Multi > 1 {
+	switch {
+	case o.Multi > 1:
 		s.dropRare()
 		s.counted = true
-	}
-	if o.Partial > 0 && o.Partial < 1 {
+	case o.Partial > 0 && o.Partial < 1:
 		s.res.Coverable = s.countDistinct()
 		s.counted = true
-		s.target = share(o.Partial, s.res.Coverable)
 	}
+	s.target = o.target(s.res.Coverable)
 	return s, ctx.Err()
 }
 
@@ -162,6 +162,7 @@ func (s *state) take(i uint32) (over bool, err error) {
 func (s *state) taken(set, gain uint64) (over bool, err error) {
 	r := s.res
 	r.Taken++
+	r.Met += gain
 	if s.o.Weights == nil {
 		r.Weight++
 	} else {
@@ -176,7 +177,7 @@ func (s *state) taken(set, gain uint64) (over bool, err error) {
 	if r.Taken%4096 == 0 && err == nil {
 		err = s.report(0)
 	}
-	return r.Covered >= s.target || r.Taken >= s.budget, err
+	return r.Met >= s.target || r.Taken >= s.budget, err
 }
 
 // report tells the progress and whether the caller has had enough.

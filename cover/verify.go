@@ -9,7 +9,7 @@ import (
 // the order in which engines look at sets: the chosen sets exist, none comes twice, each
 // added something when it was chosen (and, where gains is not nil, just so much), together
 // they cover as many elements as they claim, and all that F covers unless the problem was a
-// budget or a share. It returns the first fault.
+// budget or a share, which they reach. It returns the first fault.
 //
 // For each element it finds the first K of the chosen sets that hold it; those are the sets
 // that it was a gain for. Memory 4·K bytes an element, 4 bytes a set.
@@ -79,11 +79,20 @@ func Verify(f Family, r *Result, o Options) error {
 	if covered != r.Covered || coverable != r.Coverable {
 		return fmt.Errorf("cover: %d of %d elements are covered, not %d of %d as told", covered, coverable, r.Covered, r.Coverable)
 	}
-	wanted := coverable
-	if o.Partial > 0 && o.Partial < 1 {
-		wanted = uint64(math.Ceil(o.Partial * float64(coverable) * (1 - 1e-9)))
+	met := uint64(0)
+	for _, g := range gain[1:] {
+		met += g
 	}
-	if inBudget := o.Budget > 0 && len(r.Sets) >= o.Budget; covered < wanted && !inBudget {
+	if met != r.Met {
+		return fmt.Errorf("cover: the gains are %d together, not %d as told", met, r.Met)
+	}
+	inBudget := o.Budget > 0 && len(r.Sets) >= o.Budget
+	if o.Partial > 0 && o.Partial < 1 {
+		demand := float64(coverable) * float64(k)
+		if wanted := uint64(math.Ceil(o.Partial * demand * (1 - 1e-9))); met < wanted && !inBudget {
+			return fmt.Errorf("cover: %d of a demand of %.0f are met, not the %d that were wanted", met, demand, wanted)
+		}
+	} else if missed > 0 && !inBudget {
 		return fmt.Errorf("cover: %d elements are not covered, such as %d", missed, example)
 	}
 	if o.Budget > 0 && len(r.Sets) > o.Budget {

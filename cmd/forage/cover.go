@@ -57,6 +57,10 @@ and spgreedy do with less memory and time. auto takes pgreedy with q = 1, whose 
 of greedy, where the family fits in memory, and spgreedy otherwise. The guarantee is how many
 times the best cover the one found can be at most.
 
+The problem is a full cover; --k, --partial, --multi and --weights make it another, and go
+together but for --k and --weights. --multi K covers K times what K sets or more hold, and asks
+nothing for the rest; --partial counts each time.
+
 Where the family does not fit in --memory (default: what the system has free) it is covered
 out of core, by spgreedy: level files in --temp, two bits an element in memory. The cover is
 the same. --plan tells what it would take.`,
@@ -90,7 +94,7 @@ the same. --plan tells what it would take.`,
 	fs.Float64Var(&f.o.P, "p", 0, "pgreedy, spgreedy: levels are the powers of p, above 1 (default 2 and 1.2)")
 	fs.Float64SliceVar(&f.o.Points, "points", nil, "pgreedy, spgreedy: levels, ascending, instead of --p")
 	fs.IntVar(&f.o.Budget, "k", 0, "take at most this many sets")
-	fs.Float64Var(&f.o.Partial, "partial", 0, "cover this share of the elements, above 0, up to 1")
+	fs.Float64Var(&f.o.Partial, "partial", 0, "cover this share of the elements (with --multi: of all that they ask for), above 0, up to 1")
 	fs.IntVar(&f.o.Multi, "multi", 0, "elements in at least K sets must be covered K times")
 	fs.StringVar(&f.weights, "weights", "", "file with the cost of each set, one a line")
 	fs.BoolVar(&f.unitWeights, "unit-weights", false, "ignore the costs of an OR-Library file")
@@ -124,6 +128,8 @@ type coverResult struct {
 	OutOfCore   bool            `json:"out_of_core"`
 	Unsorted    uint64          `json:"unsorted"`
 	Repeated    uint64          `json:"repeated"`
+	Demand      uint64          `json:"demand"` // coverable elements, each as often as --multi asks
+	Met         uint64          `json:"met"`    // of the demand
 	Improved    *uint64         `json:"cover_before_improvement,omitempty"`
 	Verified    bool            `json:"verified"`
 	Warnings    []string        `json:"warnings,omitempty"`
@@ -274,7 +280,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 		return coverError(err)
 	}
 	progress.end()
-	res.fill(r)
+	res.fill(r, f)
 	res.OutOfCore = outOfCore
 	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), peakRSS()
 	for _, w := range r.Warnings {
@@ -309,10 +315,11 @@ func (f *coverFlags) improved(ctx context.Context, l *cover.Lists, r *cover.Resu
 	return better, coverError(err)
 }
 
-func (res *coverResult) fill(r *cover.Result) {
+func (res *coverResult) fill(r *cover.Result, f *coverFlags) {
 	res.Algorithm = r.Algorithm
 	res.Size, res.Largest, res.Coverable = r.Size, r.Largest, r.Coverable
 	res.Cover, res.Covered, res.Weight = r.Taken, r.Covered, r.Weight
+	res.Demand, res.Met = r.Coverable*uint64(max(1, f.o.Multi)), r.Met
 	res.Passes, res.Reads, res.Warnings = r.Passes, r.Reads, r.Warnings
 	if !math.IsNaN(r.Guarantee) {
 		res.Guarantee = &r.Guarantee
@@ -326,6 +333,9 @@ func (res *coverResult) tell(w io.Writer, f *coverFlags) {
 		where = " out of core"
 	}
 	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, binaryBytes(uint64(res.PeakRSS)))
+	if f.o.Multi > 1 {
+		fmt.Fprintf(w, "demand met: %d of %d\n", res.Met, res.Demand)
+	}
 	if f.o.Weights != nil {
 		fmt.Fprintf(w, "weight: %g\n", res.Weight)
 	}

@@ -90,12 +90,12 @@ func Naive(l *cover.Lists, o cover.Options) (sets, gains []uint64) {
 			coverable++
 		}
 	}
-	wanted := coverable
+	wanted := k * coverable
 	if o.Partial > 0 {
-		wanted = int(math.Ceil(o.Partial*float64(coverable) - 1e-9))
+		wanted = int(math.Ceil(o.Partial*float64(wanted) - 1e-9))
 	}
 	chosen := make([]bool, m)
-	for covered := 0; covered < wanted && (o.Budget == 0 || len(sets) < o.Budget); {
+	for met := 0; met < wanted && (o.Budget == 0 || len(sets) < o.Budget); {
 		best, bestGain, bestValue := -1, 0, 0.0
 		for i := range m {
 			gain := 0
@@ -114,11 +114,9 @@ func Naive(l *cover.Lists, o cover.Options) (sets, gains []uint64) {
 		}
 		chosen[best] = true
 		for _, e := range set(best) {
-			if need[e] == 1 {
-				covered++
-			}
 			need[e] = max(0, need[e]-1)
 		}
+		met += bestGain
 		sets, gains = append(sets, uint64(best)), append(gains, uint64(bestGain))
 	}
 	return sets, gains
@@ -180,6 +178,9 @@ func Problems(r *rand.Rand, m int) map[string]cover.Options {
 		"weights":             {Weights: weights},
 		"weights and partial": {Weights: weights, Partial: 0.7},
 		"weights and multi":   {Weights: weights, Multi: 2},
+		"partial and multi":   {Partial: 0.01 + 0.99*r.Float64(), Multi: 2 + r.IntN(4)},
+		"weights and both":    {Partial: 0.5, Multi: 3, Weights: weights},
+		"budget and both":     {Partial: 0.8, Multi: 2, Budget: 4},
 		"degree":              {MaxDegree: 1 + r.IntN(4)},
 		"degree and multi":    {MaxDegree: 3, Multi: 2},
 	}
