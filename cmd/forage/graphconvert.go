@@ -113,6 +113,12 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		return f.in.tell(cmd.OutOrStdout(), p, filepath.Dir(f.out))
 	}
+	names := f.out + ".names"
+	if f.out != "-" {
+		if err := arcs.RemoveLeft(names); err != nil { // of a killed run; this one may write none
+			return err
+		}
+	}
 	g, err := f.in.open(args, format, d, f.relabel)
 	if err != nil {
 		return err
@@ -126,7 +132,9 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.relabel && f.out != "-" {
-		if err := arcs.Create(f.out+".names", func(w io.Writer) error { return arcs.WriteNames(w, g.names.Names) }); err != nil {
+		written := endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), names)
+		defer written()
+		if err := arcs.Create(names, func(w io.Writer) error { return arcs.WriteNames(w, g.names.Names) }); err != nil {
 			return err
 		}
 	}
