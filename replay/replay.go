@@ -132,6 +132,11 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, v *version, id
 		s.documents.Add(1)
 	}
 	changed := v.Version[id]
+	if s.lastmod && v.Flag[id] == snap.Sitemap { // it shows when what it lists changed
+		for _, u := range v.Links[id] {
+			changed = max(changed, v.Version[u])
+		}
+	}
 	etag := fmt.Sprintf(`"%d-%d"`, id, changed)
 	modified := time.Unix(v.times[changed], 0).UTC()
 	h := w.Header()

@@ -237,9 +237,32 @@ func TestLastmod(t *testing.T) {
 	if err := s.Switch(1); err != nil {
 		t.Fatal(err)
 	}
+	etag := ""
 	_, body := get(t, origin+"/s1.xml.gz")
 	if !strings.Contains(body, "/</loc><lastmod>2033-05-18T03:33:20Z</lastmod>") || !strings.Contains(body, "/caf%C3%A9</loc><lastmod>2001-09-09T01:46:40Z</lastmod>") {
 		t.Errorf("sitemap with lastmod: %s", body)
+	}
+	// What it lists changed, so it did, though its links are those of snapshot 0.
+	for k, want := range []int{http.StatusOK, http.StatusOK, http.StatusNotModified} {
+		if k < 2 {
+			if err := s.Switch(k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		req, err := http.NewRequest(http.MethodGet, origin+"/s1.xml.gz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("If-None-Match", etag)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("snapshot %d with the ETag of the one before: status %d, want %d", k, resp.StatusCode, want)
+		}
+		etag = resp.Header.Get("ETag")
 	}
 }
 
