@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"forage/fetch"
@@ -269,6 +270,7 @@ func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 		e.report(s, d, "trap: "+why+": its links are not followed")
 		c.links = nil
 	}
+	d.Dated = d.IsList() && slices.ContainsFunc(c.links, func(l foundLink) bool { return l.lastMod != 0 })
 	links := e.discover(s, d, c.links)
 	s.links += len(links)
 	e.relink(d, links, &found)

@@ -435,6 +435,9 @@ func (e *engine) observe(s *site, r *store.Refetch) (revisit.Visit, error) {
 	for _, id := range r.Gained {
 		f.Gained = append(f.Gained, revisit.Key(id))
 	}
+	for _, id := range r.Same {
+		f.Same = append(f.Same, revisit.Key(id))
+	}
 	for _, id := range r.Found {
 		found, err := e.db.Doc(id)
 		if err != nil {
@@ -574,6 +577,10 @@ func (rv *rediscovery) fetched(e *engine, s *site, j *job, d *store.Doc, found *
 	if r.Failed() {
 		rv.misses++
 		r.Gained, r.Lost = nil, 0
+	} else if !rv.full && d.Dated {
+		var err error
+		r.Same, err = e.unchanged(d, found.links)
+		e.fail(err)
 	}
 	rv.order++
 	e.fail(e.db.PutRefetch(s.ID, s.cycle.Cycle, r))

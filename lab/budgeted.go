@@ -41,6 +41,8 @@ type budgeted struct {
 	s     *site
 	lists bool // feeds and sitemaps are documents, too
 	http  bool // servers answer 304, at a tenth of the cost
+	// lastmod: a sitemap tells of every document that it lists when it changed, and is right.
+	lastmod bool
 
 	site    *revisit.Site
 	foundAt []int32 // by document: the week in which it was first seen; -1
@@ -48,15 +50,19 @@ type budgeted struct {
 	ver     []int32
 	chain   []graph.Node
 	// served, if set, hears of every fetch of an old document.
-	served func(t int, v graph.Node)
+	served func(t int, v graph.Node, f *revisit.Fetch)
 }
 
 // costOf304 is the price of a 304 where signals are used, in fetches.
 const costOf304 = 0.1
 
-func (s *site) budgeted(p revisit.Policy, lists, http bool) *budgeted {
+// budgeted returns a run of p under signals none, http or lastmod.
+func (s *site) budgeted(p revisit.Policy, lists bool, signals string) *budgeted {
 	n := len(s.urls)
-	return &budgeted{s: s, lists: lists, http: http, site: revisit.NewSite(p), foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n)}
+	b := &budgeted{s: s, lists: lists, http: signals == "http", lastmod: signals == "lastmod", site: revisit.NewSite(p),
+		foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n)}
+	b.site.Believe = b.lastmod
+	return b
 }
 
 // reach fetches from, and everything that is not known and reachable through what is not
@@ -125,6 +131,13 @@ func (b *budgeted) fetch(t int, v graph.Node) revisit.Fetch {
 		f.NotModified, f.Cost = true, costOf304
 	}
 	b.ver[v] = w.ver[v]
+	if b.lastmod && b.s.kind[v] == revisit.Sitemap {
+		for _, u := range now {
+			if b.foundAt[u] >= 0 && b.ver[u] == w.ver[u] {
+				f.Same = append(f.Same, revisit.Key(u))
+			}
+		}
+	}
 	if same(now, before) {
 		return f
 	}
@@ -157,10 +170,10 @@ func (b *budgeted) run(k int, truth truth) tally {
 				break
 			}
 			id := graph.Node(b.site.Key(v))
-			if b.served != nil {
-				b.served(t, id)
-			}
 			f := b.fetch(t, id)
+			if b.served != nil {
+				b.served(t, id, &f)
+			}
 			b.site.Observe(v, f)
 			if f.Cost == 0 {
 				f.Cost = 1

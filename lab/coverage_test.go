@@ -27,6 +27,12 @@ func (w *witness) Next() (graph.Node, bool) {
 	return v, ok
 }
 
+func (w *witness) ObserveSignal(same []graph.Node) {
+	if p, ok := w.Policy.(revisit.SignalObserver); ok {
+		p.ObserveSignal(same)
+	}
+}
+
 func (w *witness) Observe(v revisit.Visit) {
 	l := revisit.Look{Page: v.Page, Audit: w.audit, Found: slices.Clone(v.Found)}
 	if l.Audit {

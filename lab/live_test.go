@@ -60,13 +60,17 @@ func TestLiveCrawlAgrees(t *testing.T) {
 			}
 			t.Run(h.Site+"/"+d.Name, func(t *testing.T) {
 				t.Parallel()
-				liveAgrees(t, h, several, d.Name, min(weeks, len(h.Snapshots)))
+				liveAgrees(t, h, several, d.Name, min(weeks, len(h.Snapshots)), false)
 			})
 		}
+		t.Run(h.Site+"/lastmod", func(t *testing.T) {
+			t.Parallel()
+			liveAgrees(t, h, several, revisit.Default, min(weeks, len(h.Snapshots)), true)
+		})
 	}
 }
 
-func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks int) {
+func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks int, lastmod bool) {
 	const k = 10
 	s := newSite(h, several)
 	// The live crawl reads robots.txt in each cycle: where that names a new sitemap, it finds
@@ -83,9 +87,29 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 		t.Fatal(err)
 	}
 	told := &witness{Policy: p}
-	run := s.budgeted(told, true, false)
-	served := make([][]string, weeks)
-	run.served = func(at int, v graph.Node) { served[at] = append(served[at], decoded(s.urls[v])) }
+	signals := "none"
+	if lastmod {
+		signals = "lastmod"
+	}
+	run := s.budgeted(told, true, signals)
+	run.site.Believe = false // the live crawl does not
+	served, same := make([][]string, weeks), make([][][]string, weeks)
+	var fetched map[revisit.Key]bool
+	run.served = func(at int, v graph.Node, f *revisit.Fetch) {
+		if len(served[at]) == 0 {
+			fetched = map[revisit.Key]bool{}
+		}
+		fetched[revisit.Key(v)] = true
+		served[at] = append(served[at], decoded(s.urls[v]))
+		var paths []string
+		for _, k := range f.Same {
+			if !fetched[k] && run.foundAt[k] != int32(at) {
+				paths = append(paths, decoded(s.urls[k]))
+			}
+		}
+		slices.Sort(paths)
+		same[at] = append(same[at], paths)
+	}
 	run.run(k, s.truth(nil))
 	found := make([][]string, weeks)
 	for v, at := range run.foundAt {
@@ -94,7 +118,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 		}
 	}
 
-	server, err := replay.New(h, 0, false)
+	server, err := replay.New(h, 0, lastmod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +184,9 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 					}
 					slices.Sort(all)
 					return all
+				}
+				if got := paths(f.Same); !slices.Equal(got, same[at][i]) {
+					t.Fatalf("week %d: %s told that %q are the same, in the simulation %q", at, path(f.Page), got, same[at][i])
 				}
 				if f.Audit != looks[i].Audit || !slices.Equal(paths(f.Led), simulated(looks[i].Led)) ||
 					f.Audit && !slices.Equal(paths(f.Shown), simulated(looks[i].Shown)) {

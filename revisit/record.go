@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"forage/graph"
 )
@@ -14,7 +15,8 @@ import (
 //
 //	start      1 documents
 //	cycle      2 full(0|1) now(zigzag) budget fetches… 0 documents
-//	fetch      1+node flags cost(float64, 8 bytes) links keys documents
+//	fetch      1+node flags cost(float64, 8 bytes) links keys documents [same]
+//	same       n, then each key ascending, as the difference to the one before; only with flagSame
 //	documents  n, then each: key flags path links keys
 //	keys       n, then each
 //
@@ -30,6 +32,7 @@ const (
 	flagGone
 	flagFailed
 	flagChanged
+	flagSame // not in records of versions that knew no signals
 )
 
 const (
@@ -88,7 +91,7 @@ func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 
 func (s *Site) appendFetch(b []byte, v graph.Node, f *Fetch) []byte {
 	var flags uint64
-	for i, on := range []bool{f.NotModified, f.Gone, f.Failed, f.Changed} {
+	for i, on := range []bool{f.NotModified, f.Gone, f.Failed, f.Changed, len(f.Same) > 0} {
 		if on {
 			flags |= 1 << i
 		}
@@ -104,7 +107,18 @@ func (s *Site) appendFetch(b []byte, v graph.Node, f *Fetch) []byte {
 		}
 	}
 	b = appendKeys(b, gained)
-	return s.appendDocuments(b, f.Found)
+	b = s.appendDocuments(b, f.Found)
+	if len(f.Same) > 0 {
+		same := slices.Clone(f.Same)
+		slices.Sort(same)
+		b = binary.AppendUvarint(b, uint64(len(same)))
+		last := Key(0)
+		for _, k := range same {
+			b = binary.AppendUvarint(b, uint64(k-last))
+			last = k
+		}
+	}
+	return b
 }
 
 // appendCycle puts the head of the cycle before its fetches and its end behind them.
@@ -256,5 +270,12 @@ func (r *reader) fetch() (v graph.Node, f Fetch, ok bool) {
 	}
 	f.Links = int(r.uvarint())
 	f.Gained, f.Found = r.keys(), r.documents()
+	if flags&flagSame != 0 {
+		last := Key(0)
+		for range r.count(1) {
+			last += Key(r.uvarint())
+			f.Same = append(f.Same, last)
+		}
+	}
 	return graph.Node(n - 1), f, true
 }

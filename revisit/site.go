@@ -36,6 +36,9 @@ type Fetch struct {
 	// of documents that were not known, all fetched. Links to what could not be fetched may
 	// stay in Gained and Links; they are ignored.
 	Found []Document
+	// Same are the documents of which this list told that they have not changed since their
+	// last good fetch.
+	Same []Key
 }
 
 // A Site drives a Policy over one site. The caller fetches and says what it saw, in its own
@@ -49,6 +52,10 @@ type Fetch struct {
 //
 // Memory: about 50 bytes a document, and the links among documents found in one cycle.
 type Site struct {
+	// Believe says that what lists tell of changes is true. Else their word counts once
+	// fetches have borne it out. Set it before anything else.
+	Believe bool
+
 	policy Policy
 
 	cycle  int
@@ -74,6 +81,7 @@ type Site struct {
 	fresh   []Document   // full recrawl: found so far
 	mark    []int32      // scratch of led, by node
 	marks   int32        //
+	signals signals      // of lists, about changes
 	record  []byte       // of the cycle, or of Start
 	gained  []graph.Node // scratch
 }
@@ -176,7 +184,9 @@ func (s *Site) Observe(v graph.Node, f Fetch) Visit {
 	if !f.Gone && !f.Failed {
 		s.last[v] = int32(s.cycle)
 	}
+	s.check(v, &f)
 	s.policy.Observe(visit)
+	s.tell(f.Same)
 	return visit
 }
 

@@ -18,11 +18,12 @@ type scribe struct {
 	begun  int
 }
 
-func (p *scribe) Learn(v graph.Node, d Page) { p.say("learn %d %+v", v, d) }
-func (p *scribe) Begin(now Time, k int)      { p.begun++; p.say("begin %d %d", now, k) }
-func (p *scribe) Observe(v Visit)            { p.say("observe %+v", v) }
-func (p *scribe) End(c Cycle)                { h := c.H; c.H = nil; p.say("end %+v %+v", c, *h) }
-func (p *scribe) say(f string, a ...any)     { p.told = append(p.told, fmt.Sprintf(f, a...)) }
+func (p *scribe) Learn(v graph.Node, d Page)      { p.say("learn %d %+v", v, d) }
+func (p *scribe) Begin(now Time, k int)           { p.begun++; p.say("begin %d %d", now, k) }
+func (p *scribe) Observe(v Visit)                 { p.say("observe %+v", v) }
+func (p *scribe) End(c Cycle)                     { h := c.H; c.H = nil; p.say("end %+v %+v", c, *h) }
+func (p *scribe) ObserveSignal(same []graph.Node) { p.say("same %v", same) }
+func (p *scribe) say(f string, a ...any)          { p.told = append(p.told, fmt.Sprintf(f, a...)) }
 func (p *scribe) Next() (graph.Node, bool) {
 	if len(p.script) == 0 {
 		return 0, false
@@ -117,6 +118,7 @@ func TestFullRecrawl(t *testing.T) {
 // randomSite drives a Site through cycles of made-up fetches and returns its records.
 func randomSite(r *rand.Rand, p *scribe) [][]byte {
 	s := NewSite(p)
+	s.Believe = true
 	s.Start(firstCrawl())
 	records := [][]byte{s.Record()}
 	next := Key(10)
@@ -133,6 +135,9 @@ func randomSite(r *rand.Rand, p *scribe) [][]byte {
 			f := Fetch{Gone: r.IntN(9) == 0, Failed: r.IntN(9) == 0, Cost: []float64{0, 1, .1}[r.IntN(3)]}
 			if !f.Gone && !f.Failed {
 				f.Links, f.Changed = r.IntN(9), r.IntN(2) == 0
+				for range max(0, r.IntN(8)-4) {
+					f.Same = append(f.Same, Key(r.IntN(int(next)+2)))
+				}
 				for range r.IntN(4) {
 					f.Gained = append(f.Gained, Key(r.IntN(int(next)+2)))
 				}
@@ -158,6 +163,7 @@ func TestReplay(t *testing.T) {
 		first, second := &scribe{}, &scribe{}
 		records := randomSite(rand.New(rand.NewPCG(seed, 0)), first)
 		s := NewSite(second)
+		s.Believe = true
 		for i, b := range records {
 			if err := s.Replay(b); err != nil {
 				t.Fatalf("seed %d, record %d: %v", seed, i, err)

@@ -66,6 +66,7 @@ type Refetch struct {
 	Led         []graph.Node // N(page): all new pages of the cycle that it leads to, ascending; set when the cycle ends
 	Audit       bool         // chosen whatever was expected of it; false in a full recrawl
 	Shown       []graph.Node // of an audit: the pages found since the fetch before, by whatever fetch, that it leads to
+	Same        []graph.Node // of a feed or sitemap: documents that it says to be as they were at their last fetch
 }
 
 // A Visit is one answered fetch of a document.
@@ -119,6 +120,7 @@ func (r *Refetch) encode() []byte {
 	w.nodes(11, r.Led)
 	w.bool(12, r.Audit)
 	w.nodes(13, r.Shown)
+	w.nodes(14, r.Same)
 	return w.b
 }
 
@@ -152,6 +154,8 @@ func decodeRefetch(page graph.Node, b []byte) (*Refetch, error) {
 			r.Audit = f.v != 0
 		case 13:
 			r.Shown, err = f.nodes()
+		case 14:
+			r.Same, err = f.nodes()
 		}
 		return err
 	})

@@ -114,6 +114,7 @@ type Doc struct {
 	Evicted         bool  // its links and validators were given up to make room; see DB.Evict
 	Seed            bool  // given by hand: scope and limits do not hold for it
 	Main            bool  // feed or sitemap that the site itself points to
+	Dated           bool  // feed or sitemap that tells when documents changed
 
 	stored bool  // there is a record in the store
 	was    tally // what the record in the store counts as
@@ -171,6 +172,7 @@ func (d *Doc) encode() []byte {
 	w.bool(37, d.Main)
 	w.string(38, d.Given)
 	w.bool(39, d.Evicted)
+	w.bool(40, d.Dated)
 	return w.b
 }
 
@@ -256,6 +258,8 @@ func decodeDoc(id graph.Node, b []byte) (*Doc, error) {
 			d.Given = string(f.bytes)
 		case 39:
 			d.Evicted = f.v != 0
+		case 40:
+			d.Dated = f.v != 0
 		}
 		return nil
 	})
