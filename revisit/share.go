@@ -86,21 +86,30 @@ type Yield struct {
 	tail float64   // beyond: tail·(shape(k) − shape(len(sum)−1)) more
 }
 
-// The weights of Expect, chosen by hand.
+// The weights of Expect. New pages come in bursts, with a standard deviation of 0.4 to 7 times
+// the mean of a site's cycles: to forget fast, or to believe soon that a site has little,
+// starves sites before their next burst. With .9 and half a cycle a shared budget of 3 fetches
+// a site found 11% less than equal shares, with these a little more.
 const (
-	yieldDecay = .9 // of a cycle, each cycle later
-	yieldRate  = .5 // the prior rate counts as much as half a cycle
-	yieldShape = 1  // the prior shape counts as much as one cycle
+	yieldDecay = .97 // of a cycle, each cycle later
+	yieldRate  = 30  // cycles that the prior rate counts as much as
+	yieldShape = 1   // cycles that the prior shape counts as much as
 )
 
 // shape is the share of a cycle's new pages that k fetches find at a site of which nothing
-// else is known: 75, 85, 91, 95 and 97% for k = 1, 3, 10, 30 and 100. It was set by hand, near
-// what Best finds on weekly histories of blog-like sites; the site's own past soon outweighs it.
+// else is known: 63, 83, 93, 97 and 99% for k = 1, 3, 10, 30 and 100.
+//
+// The form 1 − a·k^−b was fitted to the mean over the 26 development sites of what Best covers
+// with its own fetches alone, k = 1, 3, 10, … 1000. Fitted to 25 of them it is 0.08 off on
+// average at the one left out, and 0.24 at k = 1: sites differ more than forms do. (With a and
+// b of its own a site's curve is met to 0.04, root mean square; 1 − e^(−a·k^b), to 0.03, is no
+// better for a new site.) After ten cycles of a site, with any budget, Coverage is 0.09 off in
+// later ones. To fit a to each site's own cycles as well was worse, at 3 cycles and at 30.
 func shape(k int) float64 {
 	if k <= 0 {
 		return 0
 	}
-	return 1 - .246*math.Pow(float64(k), -.45)
+	return 1 - .37*math.Pow(float64(k), -.71)
 }
 
 // Expect estimates the yield of a site from its past budgeted cycles, oldest first: past[t][k]
