@@ -158,6 +158,9 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 				return nil, err
 			}
 			byName[s.Name] = s
+			if err := c.adopt(s, cycle); err != nil {
+				return nil, err
+			}
 		} else if !chosen[s.Name] {
 			s.Rules = rules
 		}
@@ -185,6 +188,9 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 				d.State, d.Reason = store.Queued, ""
 			}
 			d.Seed = true
+			if d.Kind == store.Unseen {
+				d.Depth = 0
+			}
 			if err := c.db.Put(d); err != nil {
 				return nil, err
 			}

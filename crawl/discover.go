@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -131,12 +132,73 @@ func (e *engine) queued(s *site, d *store.Doc) *host {
 	return h
 }
 
-// revive queues a document that was not there when it was last asked for, because something
-// newly points to it: by, or, for nil, robots.txt.
+// adopt gives a new site of cycle c the documents that links of other sites led to before, and
+// that lay outside of the scope of these.
+func (c *Crawl) adopt(rec *store.Site, cycle store.Cycle) error {
+	sc, err := newScope(&rec.Rules)
+	if err != nil {
+		return err
+	}
+	prefixes := []string{"http://" + rec.Rules.Within + "/", "https://" + rec.Rules.Within + "/"}
+	switch rec.Rules.Scope {
+	case "domain":
+		prefixes = []string{""} // its hosts are not together
+	case "prefix":
+		prefixes = []string{rec.Rules.Within}
+	}
+	for _, p := range prefixes {
+		var failed error
+		err := c.db.URLs(p, func(url string, id graph.Node) bool {
+			if !sc.contains(url) {
+				return true
+			}
+			var d *store.Doc
+			if d, failed = c.db.Doc(id); failed == nil && stray(d) {
+				failed = c.moved(d, rec, sc, newness(rec, cycle, nil))
+			}
+			return failed == nil
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stray reports whether nothing but the scope of its site kept d from being fetched.
+func stray(d *store.Doc) bool {
+	return d.State == store.Skipped && d.Kind == store.Unseen && d.Reason == reasonScope
+}
+
+// moved gives d to the site in whose scope it lies.
+func (c *Crawl) moved(d *store.Doc, rec *store.Site, sc *scope, n store.New) error {
+	d.State, d.Reason, d.New = store.Queued, "", n
+	if why := sc.skip(d); why != "" {
+		d.State, d.Reason = store.Skipped, why
+	}
+	return c.db.Move(d, rec.ID)
+}
+
+// revive queues a document that was not there when it was last asked for, or that belongs to
+// another site than the one whose link led to it first, because something newly points to it:
+// by, or, for nil, robots.txt.
 func (e *engine) revive(id graph.Node, by *store.Doc) {
 	d, err := e.db.Doc(id)
 	if err != nil {
 		e.fail(err)
+		return
+	}
+	if owner := e.siteOf(d.URL); owner != nil && owner.ID != d.Site && stray(d) {
+		if err := e.c.moved(d, owner.Site, owner.scope, newness(owner.Site, e.cycle.Cycle, by)); err != nil {
+			e.fail(err)
+			return
+		}
+		d.Cycle = e.cycle.Cycle
+		if d.State == store.Queued {
+			e.fail(e.db.Put(d))
+			owner.open++
+			e.line(owner, d)
+		}
 		return
 	}
 	s := e.sites[d.Site]

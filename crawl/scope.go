@@ -11,6 +11,9 @@ import (
 	"forage/store"
 )
 
+// reasonScope is why documents outside of the scope of their site are not fetched.
+const reasonScope = "scope"
+
 // Scopes are the kinds of scope that a site can have.
 var Scopes = []string{"host", "domain", "prefix"}
 
@@ -85,7 +88,7 @@ func (s *scope) skip(d *store.Doc) string {
 	case d.Seed:
 		return ""
 	case !s.contains(d.URL):
-		return "scope"
+		return reasonScope
 	}
 	for _, re := range s.exclude {
 		if re.MatchString(d.URL) {

@@ -90,6 +90,16 @@ func (v *View) Find(url string) (graph.Node, error) {
 	return graph.Node(binary.BigEndian.Uint32(b)), nil
 }
 
+// URLs calls yield for every URL with the prefix, in order, until it returns false.
+func (v *View) URLs(prefix string, yield func(url string, id graph.Node) bool) error {
+	return v.scan(urlKey(prefix), nil, func(k, val []byte) error {
+		if len(val) != 4 {
+			return fmt.Errorf("url %s: %w", k[1:], errCorrupt)
+		}
+		return stopped(yield(string(k[1:]), graph.Node(binary.BigEndian.Uint32(val))))
+	})
+}
+
 // Doc returns what is known of a document, or ErrNotFound.
 func (v *View) Doc(id graph.Node) (*Doc, error) {
 	b, err := v.get(key(tableDoc, uint32(id)))

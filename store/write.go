@@ -106,6 +106,28 @@ func (db *DB) Put(d *Doc) error {
 	return db.put(d)
 }
 
+// Move puts d, which has never been fetched, as a document of another site.
+func (db *DB) Move(d *Doc, to SiteID) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	c, err := db.counts(d.Site)
+	if err != nil {
+		return err
+	}
+	c.count(d.was, -1)
+	db.dirty[d.Site] = true
+	w := db.window()
+	if err := errors.Join(
+		w.Delete(key(tableSiteDoc, uint32(d.Site), uint32(d.ID)), nil),
+		w.Set(key(tableSiteDoc, uint32(to), uint32(d.ID)), nil, nil),
+		w.Delete(queueKey(d.Site, hostOf(d.URL), d.ID), nil),
+	); err != nil {
+		return err
+	}
+	d.Site, d.stored = to, false
+	return db.put(d)
+}
+
 func (db *DB) put(d *Doc) error {
 	now := d.tally()
 	w := db.window()
