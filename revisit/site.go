@@ -113,6 +113,9 @@ func (s *Site) Node(k Key) (v graph.Node, ok bool) {
 	return v, ok
 }
 
+// Last returns the cycle in which a document was fetched last and answered.
+func (s *Site) Last(v graph.Node) int { return int(s.last[v]) }
+
 // Page returns what is known of a document.
 func (s *Site) Page(v graph.Node) Page { return s.docs[v] }
 
