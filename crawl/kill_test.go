@@ -320,7 +320,7 @@ func cycles(t *testing.T, dir string) string {
 			continue // in no order
 		}
 		if err := db.Refetches(1, c.Cycle, func(r *store.Refetch) bool {
-			fmt.Fprintln(&b, r.Order, r.Page, r.Status, r.Gained, r.Lost, r.Found, r.Led, r.Audit, r.Shown)
+			fmt.Fprintln(&b, r.Order, r.Page, r.Status, r.Gained, r.Lost, r.Found, r.Led, r.Audit, r.Gap, r.Shown)
 			return true
 		}); err != nil {
 			t.Fatal(err)

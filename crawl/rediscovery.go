@@ -404,6 +404,9 @@ func (e *engine) followed(s *site) error {
 		return err
 	}
 	rv.now, rv.fresh = nil, nil
+	if v, ok := rv.policy.Node(revisit.Key(r.Page)); ok && r.Audit {
+		r.Gap = rv.policy.Cycle() - rv.policy.Last(v)
+	}
 	visit, err := e.observe(s, r)
 	if r.Audit {
 		r.Shown = rv.keys(visit.Led)

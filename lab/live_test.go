@@ -188,10 +188,10 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 				if got := paths(f.Same); !slices.Equal(got, same[at][i]) {
 					t.Fatalf("week %d: %s told that %q are the same, in the simulation %q", at, path(f.Page), got, same[at][i])
 				}
-				if f.Audit != looks[i].Audit || !slices.Equal(paths(f.Led), simulated(looks[i].Led)) ||
+				if f.Audit != looks[i].Audit || f.Gap != looks[i].Gap || !slices.Equal(paths(f.Led), simulated(looks[i].Led)) ||
 					f.Audit && !slices.Equal(paths(f.Shown), simulated(looks[i].Shown)) {
-					t.Fatalf("week %d: fetch %d of %s, audit %v, led to %q, showed %q; in the simulation audit %v, %q, %q", at, i, got[i],
-						f.Audit, paths(f.Led), paths(f.Shown), looks[i].Audit, simulated(looks[i].Led), simulated(looks[i].Shown))
+					t.Fatalf("week %d: fetch %d of %s, audit %v, gap %d, led to %q, showed %q; in the simulation %v, %d, %q, %q", at, i, got[i],
+						f.Audit, f.Gap, paths(f.Led), paths(f.Shown), looks[i].Audit, looks[i].Gap, simulated(looks[i].Led), simulated(looks[i].Shown))
 				}
 			}
 			var pages []string

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -385,11 +386,22 @@ func (c *checker) history() error {
 	}
 	err = c.v.scan([]byte{tableRefetch}, nil, func(k, val []byte) error {
 		n, err := numbers(k, 3)
+		var r *Refetch
 		if err == nil {
-			_, err = decodeRefetch(graph.Node(n[2]), val)
+			r, err = decodeRefetch(graph.Node(n[2]), val)
 		}
-		if err != nil || !c.hasDoc(graph.Node(n[2])) {
+		if err != nil || !c.hasDoc(r.Page) {
 			c.problem(drop(k), "refetch %x: %v", k[1:], err)
+			return nil
+		}
+		lost := 0
+		for _, list := range []*[]graph.Node{&r.Gained, &r.Found, &r.Led, &r.Shown, &r.Same} {
+			all := len(*list)
+			*list = slices.DeleteFunc(*list, func(id graph.Node) bool { return !c.hasDoc(id) })
+			lost += all - len(*list)
+		}
+		if lost > 0 {
+			c.problem(set(k, r.encode()), "the fetch of document %d in cycle %d of site %d names %d documents that are not there", r.Page, n[1], n[0], lost)
 		}
 		return nil
 	})

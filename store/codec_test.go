@@ -92,6 +92,56 @@ func TestRecordsKeepEveryField(t *testing.T) {
 	}
 }
 
+// TestRefetchOfOldStores: a fetch written before there were audits is one that was chosen.
+func TestRefetchOfOldStores(t *testing.T) {
+	old := Refetch{Page: 3, Order: 2, At: 5, Status: 200, Found: []graph.Node{7}, Led: []graph.Node{7}}
+	b := old.encode()
+	got, err := decodeRefetch(3, b)
+	if err != nil || got.Audit || got.Gap != 0 || got.Shown != nil || !reflect.DeepEqual(*got, old) {
+		t.Errorf("refetch: %+v, %v, want %+v", got, err, old)
+	}
+	audit := old
+	audit.Audit, audit.Gap, audit.Shown = true, 4, []graph.Node{6, 7}
+	// What an older program would make of it: the tags that it knows come first.
+	if a := audit.encode(); string(a[:len(b)]) != string(b) {
+		t.Errorf("an audit is encoded as %x, which does not begin with %x", a, b)
+	}
+}
+
+// TestCheckRefetch: a fetch that names documents which are not there is reported and mended.
+func TestCheckRefetch(t *testing.T) {
+	db, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := &Site{Name: "a", FirstCycle: 1}
+	d := &Doc{URL: "http://a/", State: Fetched, Kind: Page, FoundOn: graph.None, DuplicateOf: graph.None}
+	if err := db.AddSite(s); err != nil {
+		t.Fatal(err)
+	}
+	d.Site = s.ID
+	if _, err := db.Add(d); err != nil {
+		t.Fatal(err)
+	}
+	good := Refetch{Page: d.ID, Status: 200, Audit: true, Gap: 1, Found: []graph.Node{d.ID}, Shown: []graph.Node{d.ID}}
+	bad := good
+	bad.Shown = []graph.Node{d.ID, 77}
+	for c, r := range []Refetch{good, bad} {
+		if err := db.PutRefetch(s.ID, Cycle(c+1), &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var problems []string
+	if n, err := db.Repair(func(p Problem) { problems = append(problems, p.Text) }); n != 1 || err != nil {
+		t.Fatalf("Repair = %d, %v: %q", n, err, problems)
+	}
+	got, err := db.Refetch(d, 2)
+	if err != nil || !reflect.DeepEqual(*got, good) {
+		t.Errorf("after Repair: %+v, %v, want %+v", got, err, good)
+	}
+}
+
 func TestLinksKeepEverything(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	for n := range 60 {

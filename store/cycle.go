@@ -65,6 +65,7 @@ type Refetch struct {
 	Found       []graph.Node // documents first found through this fetch, chains included, breadth-first
 	Led         []graph.Node // N(page): all new pages of the cycle that it leads to, ascending; set when the cycle ends
 	Audit       bool         // chosen whatever was expected of it; false in a full recrawl
+	Gap         int          // of an audit: cycles of the site since the document was fetched before
 	Shown       []graph.Node // of an audit: the pages found since the fetch before, by whatever fetch, that it leads to
 	Same        []graph.Node // of a feed or sitemap: documents that it says to be as they were at their last fetch
 }
@@ -121,6 +122,7 @@ func (r *Refetch) encode() []byte {
 	w.bool(12, r.Audit)
 	w.nodes(13, r.Shown)
 	w.nodes(14, r.Same)
+	w.uint(15, uint64(r.Gap))
 	return w.b
 }
 
@@ -156,6 +158,8 @@ func decodeRefetch(page graph.Node, b []byte) (*Refetch, error) {
 			r.Shown, err = f.nodes()
 		case 14:
 			r.Same, err = f.nodes()
+		case 15:
+			r.Gap = int(f.v)
 		}
 		return err
 	})

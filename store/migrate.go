@@ -9,7 +9,8 @@ import (
 )
 
 // Format is the version of the store's tables and records. A store of an older version is
-// brought up to date when it is opened for writing; one of a newer version is refused.
+// brought up to date when it is opened for writing; one of a newer version is refused. A field
+// added to a record does not change it: absent it reads as zero, and older programs skip it.
 const Format = 1
 
 // migrations[v] turns a store of version v into one of version v+1. A migration may be

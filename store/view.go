@@ -260,7 +260,12 @@ func (v *View) SiteCycle(site SiteID, c Cycle) (*SiteCycle, error) {
 // Newcomers calls yield for each document of a site that first answered in cycle c, by
 // number; cycles of kind FirstVisit have none.
 func (v *View) Newcomers(site SiteID, c Cycle, yield func(graph.Node, Kind) bool) error {
-	return v.scan(key(tableNew, uint32(site), uint32(c)), nil, func(k, val []byte) error {
+	return v.NewcomersFrom(site, c, func(in Cycle, id graph.Node, k Kind) bool { return in == c && yield(id, k) })
+}
+
+// NewcomersFrom is Newcomers for cycle c and all after it, by cycle.
+func (v *View) NewcomersFrom(site SiteID, c Cycle, yield func(Cycle, graph.Node, Kind) bool) error {
+	return v.scan(key(tableNew, uint32(site)), key(tableNew, uint32(site), uint32(c)), func(k, val []byte) error {
 		n, err := numbers(k, 3)
 		if err != nil {
 			return err
@@ -268,13 +273,18 @@ func (v *View) Newcomers(site SiteID, c Cycle, yield func(graph.Node, Kind) bool
 		if len(val) != 1 {
 			return fmt.Errorf("key %x: %w", k, errCorrupt)
 		}
-		return stopped(yield(graph.Node(n[2]), Kind(val[0])))
+		return stopped(yield(Cycle(n[1]), graph.Node(n[2]), Kind(val[0])))
 	})
 }
 
 // Refetches calls yield for each old document of a site that was fetched in cycle c, by number.
 func (v *View) Refetches(site SiteID, c Cycle, yield func(*Refetch) bool) error {
-	return v.scan(key(tableRefetch, uint32(site), uint32(c)), nil, func(k, val []byte) error {
+	return v.RefetchesFrom(site, c, func(in Cycle, r *Refetch) bool { return in == c && yield(r) })
+}
+
+// RefetchesFrom is Refetches for cycle c and all after it, by cycle.
+func (v *View) RefetchesFrom(site SiteID, c Cycle, yield func(Cycle, *Refetch) bool) error {
+	return v.scan(key(tableRefetch, uint32(site)), key(tableRefetch, uint32(site), uint32(c)), func(k, val []byte) error {
 		n, err := numbers(k, 3)
 		if err != nil {
 			return err
@@ -283,8 +293,17 @@ func (v *View) Refetches(site SiteID, c Cycle, yield func(*Refetch) bool) error 
 		if err != nil {
 			return err
 		}
-		return stopped(yield(r))
+		return stopped(yield(Cycle(n[1]), r))
 	})
+}
+
+// Refetch returns what fetching an old document in cycle c showed, or ErrNotFound.
+func (v *View) Refetch(d *Doc, c Cycle) (*Refetch, error) {
+	b, err := v.get(key(tableRefetch, uint32(d.Site), uint32(c), uint32(d.ID)))
+	if err != nil {
+		return nil, err
+	}
+	return decodeRefetch(d.ID, b)
 }
 
 // Records calls yield for what PutRecord stored of a site, the first cycle first.

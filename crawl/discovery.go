@@ -1,0 +1,87 @@
+package crawl
+
+import (
+	"forage/graph"
+	"forage/revisit"
+	"forage/store"
+)
+
+// A Discovery is how finding new pages went at one site lately: in its latest budgeted cycles
+// that ended, up to the last full recrawl, at most 30 cycles and 20,000 fetches.
+type Discovery struct {
+	Cycles   int
+	Fetches  int // of old documents
+	Coverage revisit.Coverage
+	Hubs     []revisit.Hub
+	Last     map[graph.Node]store.Time // by hub: its latest fetch
+}
+
+// discoveryFetches bounds the fetches that Discovered reads at a site.
+const discoveryFetches = 20_000
+
+// Discovered reads how discovery went at a site and up to n of its hubs. O(fetches in the
+// cycles looked back at).
+func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
+	var past []*store.SiteCycle
+	if err := v.SiteCycles(site, func(sc *store.SiteCycle) bool {
+		switch {
+		case sc.Kind == store.FullRecrawl && sc.Done:
+			past = past[:0] // what was hidden before was found
+		case sc.Kind == store.Revisit && sc.Done:
+			past = append(past, sc)
+		}
+		return true
+	}); err != nil {
+		return nil, err
+	}
+	first := len(past)
+	for left := discoveryFetches; first > 0 && len(past)-first < usualCycles; first-- {
+		if left -= past[first-1].Old; left < 0 {
+			break
+		}
+	}
+	d := &Discovery{Cycles: len(past) - first, Last: map[graph.Node]store.Time{}}
+	if d.Cycles == 0 {
+		return d, nil
+	}
+	number := map[store.Cycle]int{} // of those looked back at
+	for i, sc := range past[first:] {
+		number[sc.Cycle] = i
+	}
+	pages := map[graph.Node]bool{}
+	if err := v.NewcomersFrom(site, past[first].Cycle, func(_ store.Cycle, id graph.Node, k store.Kind) bool {
+		pages[id] = k == store.Page
+		return true
+	}); err != nil {
+		return nil, err
+	}
+	cycles := make([][]revisit.Look, d.Cycles)
+	if err := v.RefetchesFrom(site, past[first].Cycle, func(c store.Cycle, r *store.Refetch) bool {
+		i, ok := number[c]
+		if !ok {
+			return true
+		}
+		d.Fetches++
+		if r.Failed() || r.Gone {
+			return true
+		}
+		l := revisit.Look{Page: r.Page, Audit: r.Audit, Gap: r.Gap, Led: r.Led, Shown: r.Shown}
+		for _, id := range r.Found {
+			if pages[id] {
+				l.Found = append(l.Found, id)
+			}
+		}
+		cycles[i] = append(cycles[i], l)
+		d.Last[r.Page] = r.At
+		return true
+	}); err != nil {
+		return nil, err
+	}
+	counts, err := v.Counters(site)
+	if err != nil {
+		return nil, err
+	}
+	documents := counts.Pages() + counts.Kind[store.Feed] + counts.Kind[store.Sitemap] - counts.Gone
+	d.Coverage, d.Hubs = revisit.Estimate(cycles, int(documents)), revisit.Hubs(cycles, n)
+	return d, nil
+}
