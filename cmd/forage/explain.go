@@ -23,8 +23,9 @@ func explainCmd() *cobra.Command {
 		Use:   "explain URL",
 		Short: "Tell why a URL was fetched or not, which page led there, when it is due",
 		Long: `Explain tells what the store knows of one URL: whether it has been fetched, is queued, was
-left out and by which rule, or failed and why; the chain of pages that led to it; and when
-it may be fetched next. It works beside a running crawl.`,
+left out and by which rule, or failed and why; the chain of pages that led to it; when it may
+be fetched next; and what fetching it again has shown: how often it changed, its links gained
+and lost, and the new pages that it led to. It works beside a running crawl.`,
 		Example: "  forage explain https://example.org/about",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,13 +59,31 @@ type explanation struct {
 	New     any      `json:"new"`  // yes, no, unknown
 	Visits  []visit  `json:"visits"`
 	Depth   any      `json:"depth"`
+
+	Changes    int `json:"changes"`     // visits that found another body than the one before
+	ChangeRate any `json:"change_rate"` // of the visits after the first
+	Refetches  int `json:"refetches"`   // in cycles of discovery
+	LinkChurn  any `json:"link_churn"`  // links gained or lost a refetch
+	Led        int `json:"led"`         // new pages that it led to in the cycles that found them
+	Found      int `json:"found"`       // documents that its fetches found first
 }
 
 type visit struct {
-	Cycle  store.Cycle `json:"cycle"`
-	At     any         `json:"at"`
-	Status int         `json:"status"`
-	Bytes  int64       `json:"bytes"`
+	Cycle   store.Cycle  `json:"cycle"`
+	At      any          `json:"at"`
+	Status  int          `json:"status"`
+	Bytes   int64        `json:"bytes"`
+	Refetch *refetchJSON `json:"refetch"` // null: not in a cycle of discovery, or its first answer
+}
+
+type refetchJSON struct {
+	Audit       bool `json:"audit"`
+	NotModified bool `json:"not_modified"`
+	Changed     bool `json:"changed"`
+	Gained      int  `json:"gained"` // links
+	Lost        int  `json:"lost"`
+	Led         int  `json:"led"`   // |N(page)|: pages found in the cycle that it leads to
+	Found       int  `json:"found"` // documents
 }
 
 // longestPath bounds the chain of pages shown.
@@ -109,10 +128,30 @@ func explain(v *store.View, raw string) (*explanation, error) {
 		e.Path = append([]string{at.URL}, e.Path...)
 	}
 	if err := v.Visits(id, func(x store.Visit) bool {
-		e.Visits = append(e.Visits, visit{x.Cycle, stamp(x.At), x.Status, x.Bytes})
+		e.Visits = append(e.Visits, visit{x.Cycle, stamp(x.At), x.Status, x.Bytes, nil})
 		return true
 	}); err != nil {
 		return nil, err
+	}
+	churn := 0
+	for i := range e.Visits {
+		r, err := v.Refetch(d, e.Visits[i].Cycle)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.Visits[i].Refetch = &refetchJSON{r.Audit, r.NotModified, r.Changed, len(r.Gained), r.Lost, len(r.Led), len(r.Found)}
+		e.Refetches++
+		e.Led, e.Found, churn = e.Led+len(r.Led), e.Found+len(r.Found), churn+len(r.Gained)+r.Lost
+	}
+	e.Changes = d.Changes
+	if d.Visits > 1 {
+		e.ChangeRate = float64(d.Changes) / float64(d.Visits-1)
+	}
+	if e.Refetches > 0 {
+		e.LinkChurn = float64(churn) / float64(e.Refetches)
 	}
 	e.Reason = reason(d, site)
 	if d.State == store.Queued {
@@ -194,8 +233,27 @@ func (e *explanation) print(w io.Writer) error {
 	if e.Next != nil {
 		fmt.Fprintf(w, "  next      not before %v\n", e.Next)
 	}
+	if e.ChangeRate != nil {
+		fmt.Fprintf(w, "  changed   %s, in %s of the visits after the first\n", plural(int64(e.Changes), "time"), percent(e.ChangeRate))
+	}
+	if e.Refetches > 0 {
+		fmt.Fprintf(w, "  led to    %s, found %s first, in %s; %.1f links gained or lost in each\n", plural(int64(e.Led), "new page"),
+			plural(int64(e.Found), "document"), plural(int64(e.Refetches), "revisit"), e.LinkChurn)
+	}
 	for _, x := range e.Visits[max(0, len(e.Visits)-10):] {
-		fmt.Fprintf(w, "  visit     cycle %d, %v: %d, %d bytes\n", x.Cycle, x.At, x.Status, x.Bytes)
+		fmt.Fprintf(w, "  visit     cycle %d, %v: %d, %d bytes", x.Cycle, x.At, x.Status, x.Bytes)
+		if r := x.Refetch; r != nil {
+			if r.Audit {
+				fmt.Fprint(w, ", an audit")
+			}
+			if r.Led > 0 {
+				fmt.Fprintf(w, ", led to %s", plural(int64(r.Led), "new page"))
+			}
+			if r.Found > 0 {
+				fmt.Fprintf(w, ", found %d first", r.Found)
+			}
+		}
+		fmt.Fprintln(w)
 	}
 	return nil
 }

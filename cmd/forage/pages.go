@@ -185,6 +185,8 @@ type page struct {
 	Gone        any    `json:"gone"`
 	DuplicateOf any    `json:"duplicate_of"`
 	Kind        string `json:"kind"`
+	Visits      int    `json:"visits"`  // fetches that were answered
+	Changes     int    `json:"changes"` // of them, those that found another body than the one before
 }
 
 func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {
@@ -192,7 +194,7 @@ func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {
 		URL: d.URL, Site: s.Name, New: d.New.String(), FirstSeen: stamp(d.FirstSeen), Cycle: uint32(d.Cycle),
 		Status: orNull(d.Status), Title: orNull(d.Title), Canonical: orNull(d.Canonical), ContentType: orNull(d.ContentType),
 		Bytes: d.Bytes, Published: stamp(d.Published), LastMod: stamp(d.LastMod), Depth: d.Depth,
-		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Kind: d.Kind.String(),
+		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Kind: d.Kind.String(), Visits: d.Visits, Changes: d.Changes,
 	}
 	if d.Digest != 0 {
 		p.Digest = fmt.Sprintf("%016x", d.Digest)
@@ -240,7 +242,7 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 	},
 	"csv": func(w io.Writer) pageWriter {
 		c := csv.NewWriter(w)
-		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind"))
+		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes"))
 		return func(p *page) error {
 			if p == nil {
 				c.Flush()
@@ -248,7 +250,7 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 			}
 			cells := []any{
 				p.URL, p.Site, p.New, p.FirstSeen, p.Cycle, p.FoundOn, p.Status, p.Title, p.Canonical, p.ContentType, p.Digest,
-				p.Bytes, p.Published, p.LastMod, p.Depth, p.LastFetched, p.Changed, p.Gone, p.DuplicateOf, p.Kind,
+				p.Bytes, p.Published, p.LastMod, p.Depth, p.LastFetched, p.Changed, p.Gone, p.DuplicateOf, p.Kind, p.Visits, p.Changes,
 			}
 			row := make([]string, len(cells))
 			for i, x := range cells {

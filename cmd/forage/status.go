@@ -17,18 +17,27 @@ func statusCmd() *cobra.Command {
 	var (
 		dir    string
 		asJSON bool
+		hubs   int
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show sites, pages, cycles, discovery and what is queued",
 		Long: `Status tells how far each site of the store is, what is queued or failed and why, and what
 each cycle fetched and found. Overhead is old documents fetched for each new page found.
-It works beside a running crawl.`,
-		Example: "  forage status\n  forage status --json",
+
+Of the latest 30 cycles of each site it tells which share of the new pages is known, with an
+interval, estimated from audits: fetches of the documents that were fetched longest ago,
+which most policies make now and then. And it names the hubs: the old documents that led to
+most new pages, each of which adds to those before it; with more than three sites only with
+--hubs. It works beside a running crawl.`,
+		Example: "  forage status\n  forage status --hubs 10\n  forage status --json",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if hubs < 0 {
+				return usagef("--hubs wants 0 or more, got %d", hubs)
+			}
 			return onStore(cmd, dir, func(v *store.View) error {
-				s, err := readStatus(v)
+				s, err := readStatus(v, hubs)
 				if err != nil {
 					return err
 				}
@@ -36,12 +45,13 @@ It works beside a running crawl.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), s)
 				}
-				return s.print(cmd.OutOrStdout())
+				return s.print(cmd.OutOrStdout(), cmd.Flags().Changed("hubs") || s.Sites <= 3)
 			})
 		},
 	}
 	dirFlag(cmd, &dir)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.Flags().IntVar(&hubs, "hubs", 5, "old documents to name for each site")
 	return cmd
 }
 
@@ -110,6 +120,8 @@ type siteStatus struct {
 	Traps   []string `json:"traps"`
 	// Waiting counts the queued and failed documents by the reason that holds them back.
 	Waiting map[string]int `json:"waiting"`
+
+	Discovery *discoveryStatus `json:"discovery"` // null: no cycle has visited it again
 }
 
 type cycleStatus struct {
@@ -124,7 +136,7 @@ type cycleStatus struct {
 	Overhead  any         `json:"overhead"`
 }
 
-func readStatus(v *store.View) (*status, error) {
+func readStatus(v *store.View, hubs int) (*status, error) {
 	sites, err := v.Sites()
 	if err != nil {
 		return nil, err
@@ -163,6 +175,9 @@ func readStatus(v *store.View) (*status, error) {
 				return nil, err
 			}
 		}
+		if row.Discovery, err = readDiscovery(v, site.ID, hubs); err != nil {
+			return nil, fmt.Errorf("site %s: %w", site.Name, err)
+		}
 		s.Pages += row.Pages
 		s.Queued += row.Queued
 		s.BySite = append(s.BySite, row)
@@ -180,13 +195,7 @@ func readStatus(v *store.View) (*status, error) {
 	return s, nil
 }
 
-func (s *status) print(w io.Writer) error {
-	plural := func(n int64, what string) string {
-		if n == 1 {
-			return fmt.Sprintf("1 %s", what)
-		}
-		return fmt.Sprintf("%d %ss", n, what)
-	}
+func (s *status) print(w io.Writer, hubs bool) error {
 	fmt.Fprintf(w, "%s, %s, %d queued, %s", plural(int64(s.Sites), "site"), plural(s.Pages, "page"), s.Queued, plural(int64(s.Cycles), "cycle"))
 	if s.Running {
 		fmt.Fprint(w, ", a crawl is running")
@@ -218,6 +227,9 @@ func (s *status) print(w io.Writer) error {
 			fmt.Fprintf(w, "  %s: %s for %q\n", r.Site, plural(int64(r.Waiting[reason]), "URL waits or failed"), reason)
 		}
 	}
+	if err := printDiscovery(w, s.BySite, hubs); err != nil {
+		return err
+	}
 	if k := s.Kept; k != nil {
 		fmt.Fprintf(w, "\nlinks and validators are kept of %d pages (at most %d): %d of them are the core, the last of %s replaced %.1f%%, %d evictions\n",
 			k.Kept, k.Limit, k.Core, plural(int64(k.Rounds), "round"), 100*k.Turnover, k.Evicted)
@@ -232,6 +244,14 @@ func (s *status) print(w io.Writer) error {
 		fmt.Fprintf(t, "%d\t%s\t%v\t%v\t%s\t%d\t%d\t%d\t%s\n", c.Cycle, c.Kind, orDash(c.Policy), orDash(c.At), took(c.At, c.Ended), c.Fetched, c.Refetched, c.NewPages, percent(c.Overhead))
 	}
 	return t.Flush()
+}
+
+// plural is a number of things, for people.
+func plural(n int64, what string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s", what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func orDash(v any) any {

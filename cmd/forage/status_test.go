@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestStatusWidth prints the status of stores with 1 and 20 sites: no line is wider than a
+// terminal of 100 columns but for URLs at the end, and hubs do not fill the screen.
+func TestStatusWidth(t *testing.T) {
+	for _, n := range []int{1, 20} {
+		s := &status{Sites: n, Pages: 123456, Cycles: 2}
+		for i := range n {
+			d := &discoveryStatus{Cycles: 30, Refetched: 12345, Found: 6789, Overhead: 1.82, Coverage: .931, Low: .812, High: .985, Audits: 617, HubShare: .91}
+			for j := range 5 {
+				d.Hubs = append(d.Hubs, hubJSON{URL: fmt.Sprintf("https://www.example%02d.org/archive/%d", i, j), Led: 900, Adds: 800 >> j, Fetches: 30, LastFetched: "2026-01-22T00:00:00Z"})
+			}
+			s.BySite = append(s.BySite, siteStatus{Site: fmt.Sprintf("www.example%02d.org", i), State: "done", Pages: 12345, New: 6789, Gone: 12,
+				Feeds: 34, Skipped: 567, Crawled: "2026-01-22T00:00:00Z", Discovery: d})
+		}
+		for _, lists := range []bool{false, true} {
+			var b strings.Builder
+			if err := s.print(&b, lists); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+			for _, l := range lines {
+				if utf8.RuneCountInString(l) > 100 {
+					t.Errorf("%d sites: %d columns: %s", n, utf8.RuneCountInString(l), l)
+				}
+			}
+			want := 2 + 1 + n + 2 + n // counts, both tables
+			if lists {
+				want += n * 8
+			}
+			if len(lines) != want {
+				t.Errorf("%d sites, hubs %v: %d lines, want %d:\n%s", n, lists, len(lines), want, b.String())
+			}
+		}
+	}
+}
