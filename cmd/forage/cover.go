@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -145,7 +146,11 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	if f.algorithm == "auto" {
 		check = cover.NamePGreedy
 	}
-	if err := f.o.Check(check); err != nil {
+	given := f.o
+	if f.weights != "" {
+		given.Weights = []float64{} // read later
+	}
+	if err := given.Check(check); err != nil {
 		return coverError(err)
 	}
 	if f.improve > 0 && (f.o.Budget > 0 || f.o.Multi > 1 || f.o.Partial > 0 && f.o.Partial < 1) {
@@ -164,6 +169,9 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	defer func() { err = errors.Join(err, s.close()) }()
 	if s.kind == "arcs" {
 		if s.csr, err = arcs.Load(path, arcs.Options{Format: arcs.List, Memory: int64(f.memory), Threads: f.o.Threads}); err != nil {
+			if bad := (*arcs.Error)(nil); errors.As(err, &bad) && strings.HasPrefix(bad.Want, "two node numbers") {
+				bad.Want = "two node numbers, 'u v' (without --format arcs a line is a set)"
+			}
 			return graphError(err)
 		}
 	}
@@ -206,7 +214,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 		return usagef("%s: no sets: there is nothing to cover", path)
 	}
 	if f.o.Weights != nil && uint64(len(f.o.Weights)) != res.Sets {
-		return usagef("--weights: %d weights for %d sets", len(f.o.Weights), res.Sets)
+		return usagef("%s: %d costs, and %s has %d sets: want one a line", f.weights, len(f.o.Weights), path, res.Sets)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

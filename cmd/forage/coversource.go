@@ -191,7 +191,7 @@ func (f *coverFlags) choose(s *coverSource) (a cover.Algorithm, outOfCore bool, 
 	case f.improve > 0:
 		return "", false, usagef("--improve: %s; it works in memory only", why)
 	case f.algorithm != "auto" && a != cover.NameSPGreedy:
-		return "", false, usagef("%s; only spgreedy works out of core", why)
+		return "", false, usagef("%s; only spgreedy works out of core: leave --algorithm out, or name it", why)
 	case f.o.Q != 0:
 		return "", false, usagef("--q: %s; only spgreedy works out of core, and has no q", why)
 	}

@@ -76,11 +76,12 @@ func scanBinary(path string, info *Info, visit func(set uint64, elements []uint6
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	var head [headBytes]byte
-	if n, err := io.ReadFull(r, head[:]); err != nil {
-		return &Error{File: path, Byte: int64(n), What: "the file ends within its head"}
-	}
+	got, short := io.ReadFull(r, head[:])
 	if !bytes.HasPrefix(head[:], []byte(magic)) {
-		return &Error{File: path, Byte: 0, What: fmt.Sprintf("want a binary set system, which begins with %q, got %q", magic, head[:len(magic)])}
+		return &Error{File: path, Byte: 0, What: fmt.Sprintf("want a binary set system, which begins with %q, got %q", magic, head[:min(got, len(magic))])}
+	}
+	if short != nil {
+		return &Error{File: path, Byte: int64(got), What: "the file ends within its head"}
 	}
 	if crc32.Checksum(head[:headBytes-4], castagnoli) != binary.LittleEndian.Uint32(head[headBytes-4:]) {
 		return &Error{File: path, Byte: 0, What: "corrupt head: wrong checksum"}

@@ -22,6 +22,11 @@ func NewScratch(dir string) (*Scratch, error) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("folder for temporary files: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("folder for temporary files: %s is a file", dir)
+	}
 	left, err := filepath.Glob(filepath.Join(dir, scratchPattern))
 	if err != nil {
 		return nil, err

@@ -278,7 +278,7 @@ func scanText(path string, info *Info, visit func(set uint64, elements []uint64)
 		for _, c := range buf[:n] {
 			if d := c - '0'; d <= 9 && !comment {
 				if number > (maxElement-uint64(d))/10 {
-					return fault(fmt.Sprintf("a number above %d", uint64(maxElement)))
+					return fault(fmt.Sprintf("want element numbers up to %d, got a greater one", uint64(maxElement)))
 				}
 				number = number*10 + uint64(d)
 				digits, open = true, true

@@ -135,7 +135,7 @@ func TestBadFiles(t *testing.T) {
 		{"word.txt", "1 2\n3 x\n", `word.txt:2: want element numbers split by blanks, got 'x'`},
 		{"comment.txt", "# here\n1 2\n3 x\n", `comment.txt:3: want`},
 		{"negative.txt", "1 -2\n", `negative.txt:1: want element numbers from 0`},
-		{"huge.txt", "1\n18446744073709551615\n", `huge.txt:2: a number above`},
+		{"huge.txt", "1\n18446744073709551615\n", `huge.txt:2: want element numbers up to 18446744073709551614`},
 		{"cut.txt.gz", gz.String()[:gz.Len()/2], `cut.txt.gz: after`},
 		{"rows.scp", "0 2\n", `rows.scp:1: want the number of rows`},
 		{"short.scp", "3 2\n1 5\n1\n", `short.scp:4: the file ends where a column should stand`},

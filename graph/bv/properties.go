@@ -127,6 +127,9 @@ func parseProperties(path string, text []byte) (*header, error) {
 	if err := s.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if values["graphclass"] == "" {
+		return nil, fmt.Errorf("%s: want a line graphclass=it.unimi.dsi.webgraph.BVGraph, there is none", path)
+	}
 	if class := values["graphclass"]; !strings.HasSuffix(class, ".BVGraph") {
 		return nil, fmt.Errorf("%s:%d: want a graphclass of BVGraph, got %q", path, lines["graphclass"], class)
 	}
