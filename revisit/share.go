@@ -89,7 +89,7 @@ type Yield struct {
 // The weights of Expect. New pages come in bursts, with a standard deviation of 0.4 to 7 times
 // the mean of a site's cycles: to forget fast, or to believe soon that a site has little,
 // starves sites before their next burst. With .9 and half a cycle a shared budget of 3 fetches
-// a site found 11% less than equal shares, with these a little more.
+// a site found 7% less than equal shares, with these as much.
 const (
 	yieldDecay = .97 // of a cycle, each cycle later
 	yieldRate  = 30  // cycles that the prior rate counts as much as
