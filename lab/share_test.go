@@ -40,7 +40,7 @@ func sharing(sites []*site, each int, shares bool) (pages int) {
 	past := make([][][]int, len(sites)) // by site and week: pages that each fetch found
 	weeks := 0
 	for i, s := range sites {
-		runs[i] = s.budgeted(revisit.NewBest(0), true, false)
+		runs[i] = s.budgeted(revisit.NewBest(0), true, "none")
 		runs[i].start()
 		weeks = max(weeks, len(s.weeks))
 	}
