@@ -50,10 +50,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// planned is a cycle of 40 documents by a policy, or, for "full", a full recrawl.
+// planned is a cycle of 40 documents by a policy, or, for "full", a full recrawl, or, for
+// "shared", one of 15 documents over all sites.
 func planned(policy string) Plan {
-	if policy == "full" {
+	switch policy {
+	case "full":
 		return Plan{Full: true, Text: "all"}
+	case "shared":
+		return Plan{Total: 15, Min: 1, Text: "of 15"}
 	}
 	return Plan{Policy: policy, Budget: func(int) int { return 40 }, Text: "40"}
 }

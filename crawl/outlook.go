@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -64,7 +65,8 @@ func Foresee(v *store.View, cfg Config, p Plan) (*Outlook, error) {
 const usualCycles = 30
 
 // foresee plans a cycle at those of the sites that can be visited again. What an interrupted
-// run of the cycle did does not change the plan.
+// run of the cycle did does not change the plan: sites that it began at keep their budgets, of
+// which nothing is left for others.
 func foresee(v *store.View, cfg Config, p *Plan, sites []*store.Site, cycle *store.CycleRecord) (*Outlook, error) {
 	o := new(Outlook)
 	var past [][][]int
@@ -118,6 +120,10 @@ func foresee(v *store.View, cfg Config, p *Plan, sites []*store.Site, cycle *sto
 			return nil, fmt.Errorf("a weight for %s: %w", name, ErrNoSite)
 		}
 	}
+	begun, err := budgets(v, cycle)
+	if err != nil {
+		return nil, err
+	}
 	usual := 1. // new pages a cycle of a site of which nothing is known
 	if cycles > 0 {
 		usual = sum / cycles
@@ -126,6 +132,9 @@ func foresee(v *store.View, cfg Config, p *Plan, sites []*store.Site, cycle *sto
 	for i := range o.Sites {
 		row := &o.Sites[i]
 		yields[i] = revisit.Expect(past[i], usual)
+		if k, ok := begun[row.id]; ok {
+			row.Budget = k
+		}
 		most := row.Budget
 		if p.Max > 0 {
 			most = min(most, p.Max)
@@ -135,8 +144,22 @@ func foresee(v *store.View, cfg Config, p *Plan, sites []*store.Site, cycle *sto
 	if p.Total > 0 && !p.Full {
 		var share []int
 		share, o.Price = revisit.Share(p.Total, claims)
+		if len(begun) > 0 {
+			left := p.Total
+			for _, k := range begun {
+				left -= k
+			}
+			for i := range claims {
+				if _, ok := begun[o.Sites[i].id]; ok {
+					claims[i].Min, claims[i].Max = 0, 0
+				}
+			}
+			share, _ = revisit.Share(left, claims)
+		}
 		for i, k := range share {
-			o.Sites[i].Budget = k
+			if _, ok := begun[o.Sites[i].id]; !ok {
+				o.Sites[i].Budget = k
+			}
 		}
 	}
 	needs := map[string]time.Duration{}
@@ -152,6 +175,29 @@ func foresee(v *store.View, cfg Config, p *Plan, sites []*store.Site, cycle *sto
 		o.Sites[i].Needs = needs[hosts[i]]
 	}
 	return o, nil
+}
+
+// budgets returns the budgets of the sites at which a budgeted cycle has begun, which only one
+// that was interrupted has.
+func budgets(v *store.View, c *store.CycleRecord) (map[store.SiteID]int, error) {
+	if c.Kind != store.Revisit {
+		return nil, nil
+	}
+	sites, err := v.Sites()
+	if err != nil {
+		return nil, err
+	}
+	begun := map[store.SiteID]int{}
+	for _, s := range sites {
+		sc, err := v.SiteCycle(s.ID, c.Cycle)
+		switch {
+		case err == nil:
+			begun[s.ID] = sc.Budget
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, err
+		}
+	}
+	return begun, nil
 }
 
 // firstFinds returns, for the latest budgeted cycles of a site before c, oldest first, how many

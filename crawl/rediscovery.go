@@ -90,6 +90,9 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !p.Full {
+			s.cycle.Budget = prospect.Budget
+		}
 		if s.cycle.Done || s.State == store.SitePaused {
 			s.ended = true
 			s.rv = &rediscovery{done: s.cycle.Done}
@@ -213,7 +216,6 @@ func (e *engine) rediscover(s *site, p *Plan, budget int) error {
 	}
 	if !p.Full {
 		// The next cycle of the policy: what an interrupted run of it fetched is told again.
-		s.cycle.Budget = rv.budget
 		rv.policy.Begin(revisit.Time(s.cycle.At), rv.budget)
 		return e.resume(s)
 	}

@@ -1,0 +1,260 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"forage/store"
+)
+
+// A watch counts the requests for documents at several servers, and interrupts a run when one
+// comes that it is told to stop at.
+type watch struct {
+	mu    sync.Mutex
+	asked int
+	left  int // requests until the run is interrupted; 0: it is not
+	stop  func()
+}
+
+func (o *watch) over(w *web) {
+	inner := w.Config.Handler
+	w.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			inner.ServeHTTP(rw, r)
+			return
+		}
+		o.mu.Lock()
+		o.asked++
+		o.left--
+		cut := o.left == 0
+		o.mu.Unlock()
+		if cut {
+			o.stop()
+			<-r.Context().Done() // not answered for certain
+			return
+		}
+		inner.ServeHTTP(rw, r)
+	})
+}
+
+// next is told how a run is interrupted, and at which request.
+func (o *watch) next(left int, stop func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.left, o.stop = left, stop
+}
+
+func (o *watch) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.asked
+}
+
+// TestInterruptedShare interrupts a cycle whose budget three sites share, again and again, by
+// the context and by SIGKILL, and goes on with it. It stays the same cycle with the same
+// shares; each site spends its own, in the same order, and finds the same pages as without any
+// interruption; and only what was under way, one request a site, is asked for again. A kill also
+// loses what was not yet on its way to the disk.
+func TestInterruptedShare(t *testing.T) {
+	o := new(watch)
+	var webs []*web
+	var homes [][]string
+	for i := range 3 {
+		w := newWeb(t)
+		o.over(w)
+		var links []string
+		for k := range 12 {
+			p := fmt.Sprintf("/p%d", k)
+			links = append(links, p)
+			w.pages[p] = page(fmt.Sprint("page ", i, k))
+		}
+		w.pages["/"] = page("home", links...)
+		webs, homes = append(webs, w), append(homes, links)
+	}
+	fresh := func(n int) { // the first site has four new pages a cycle, the second one, the third none
+		for i, many := range []int{4, 1, 0} {
+			for k := range many {
+				p := fmt.Sprintf("/new%d-%d", n, k)
+				homes[i] = append([]string{p}, homes[i]...)
+				webs[i].set(p, page(fmt.Sprint("new ", i, n, k)))
+			}
+			webs[i].set("/", page("home", homes[i]...))
+		}
+	}
+	root := t.TempDir()
+	first := filepath.Join(root, "first")
+	c, err := Open(loopback(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range webs {
+		w.crawl(t, c, store.Rules{})
+	}
+	for n := range 3 {
+		fresh(n)
+		webs[0].revisit(t, c, Plan{Budget: func(int) int { return 4 }, Text: "4"})
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fresh(3)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byContext := func(dir string, left int) bool {
+		cfg := loopback(dir)
+		cfg.Delay = 2 * time.Millisecond // as the process that is killed
+		c, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		o.next(left, cancel)
+		r, err := c.Revisit(ctx, planned("shared"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Interrupted
+	}
+	bySignal := func(dir string, left int) bool {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), "FORAGE_TEST_CRAWL="+webs[0].URL+"/", "FORAGE_TEST_DIR="+dir, "FORAGE_TEST_POLICY=shared")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		o.next(left, func() { cmd.Process.Kill() })
+		err := cmd.Wait()
+		if err != nil && cmd.ProcessState.ExitCode() != -1 {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	begin := func(name string) string {
+		dir := filepath.Join(root, name)
+		if err := os.CopyFS(dir, os.DirFS(first)); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	calm, before := begin("calm"), o.count()
+	if byContext(calm, 0) {
+		t.Fatal("the cycle nobody interrupted was interrupted")
+	}
+	want := shares(t, calm)
+	once := o.count() - before
+	if once != 15+5+3 || !strings.Contains(want, "cycle 7, ended true: 15 old, 5 new") {
+		t.Fatalf("%d requests, with those for three sitemaps that are not there, without interruption:\n%s", once, want)
+	}
+	for _, test := range []struct {
+		name string
+		run  func(dir string, left int) (interrupted bool)
+		lost int // requests made again for each interruption
+	}{{"context", byContext, 3}, {"kill", bySignal, 6}} {
+		for _, after := range []int{1, 4} {
+			t.Run(fmt.Sprintf("%s after %d", test.name, after), func(t *testing.T) {
+				dir := begin(fmt.Sprint(test.name, after))
+				before, times := o.count(), 0
+				for test.run(dir, after+2*times) {
+					times++
+				}
+				if got := shares(t, dir); got != want {
+					t.Errorf("after %d interruptions:\n%s\nwant\n%s", times, got, want)
+				}
+				if n := o.count() - before; n > once+test.lost*times {
+					t.Errorf("%d requests with %d interruptions, %d without", n, times, once)
+				}
+				if times < 3 {
+					t.Errorf("interrupted %d times", times)
+				}
+			})
+		}
+	}
+	t.Run("one site alone", func(t *testing.T) {
+		// It goes on with its own share, though nobody else asks for the rest now.
+		dir := begin("alone")
+		if !byContext(dir, 4) {
+			t.Fatal("not interrupted")
+		}
+		c, err := Open(loopback(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		plan := planned("shared")
+		plan.Sites = []string{webs[0].URL}
+		r := webs[0].revisit(t, c, plan)
+		sc, err := c.View().SiteCycle(1, r.Cycle)
+		own := fmt.Sprintf("\nsite 1: budget %d, %d old, ", sc.Budget, sc.Old)
+		if err != nil || r.Cycle != 7 || !sc.Done || !strings.Contains(want, own) {
+			t.Errorf("cycle %d, %+v, %v; want cycle 7 as\n%s", r.Cycle, sc, err, want)
+		}
+	})
+}
+
+// shares tells what each site got and did in the last cycle of a store.
+func shares(t *testing.T, dir string) string {
+	t.Helper()
+	db, err := store.Open(dir, store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	c, err := currentCycle(&db.View)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "cycle %d, ended %v: %d old, %d new", c.Cycle, c.Ended != 0, c.Old, c.New)
+	sites, err := db.Sites()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sites {
+		sc, err := db.SiteCycle(s.ID, c.Cycle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "\nsite %d: budget %d, %d old, %d new, done %v:", s.ID, sc.Budget, sc.Old, sc.New, sc.Done)
+		rows := map[int]string{}
+		if err := db.Refetches(s.ID, c.Cycle, func(r *store.Refetch) bool {
+			d, err := db.Doc(r.Page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows[r.Order] = fmt.Sprint(" ", pathOf(d.URL), ":", len(r.Found))
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range len(rows) {
+			b.WriteString(rows[i])
+		}
+		var found []string
+		visits := 0
+		if err := db.SiteDocs(s.ID, func(d *store.Doc) bool {
+			visits += int(d.Visits)
+			if d.Cycle == c.Cycle && d.IsPage() {
+				found = append(found, pathOf(d.URL))
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(found)
+		fmt.Fprint(&b, found, visits, " answers")
+	}
+	return b.String()
+}
