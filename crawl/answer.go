@@ -52,6 +52,7 @@ func (e *engine) answered(j *job) {
 		e.failed(j, d)
 		return
 	}
+	s.fine = true
 	d.Attempts = 0
 	d.FetchedIn = e.cycle.Cycle
 	d.Visits++
@@ -145,8 +146,8 @@ func (e *engine) failed(j *job, d *store.Doc) {
 	if j.out.Status != 0 {
 		d.Status = j.out.Status
 	}
-	if j.work == fetchNew || d.Kind == store.Unseen {
-		d.State = store.Failed
+	if (j.work == fetchNew || d.Kind == store.Unseen) && !(s.rv != nil && j.out.Overloaded()) {
+		d.State = store.Failed // what an overloaded host did not give is asked for in the next cycle
 	}
 	why := j.out.Class.String()
 	if j.out.Reason != "" {
@@ -154,7 +155,9 @@ func (e *engine) failed(j *job, d *store.Doc) {
 	} else if j.out.Status != 0 {
 		why = fmt.Sprintf("%s: status %d", why, j.out.Status)
 	}
-	s.trouble = why
+	if j.host.givenUp == "" { // else it is the last of several that were under way
+		s.trouble = why
+	}
 	e.report(s, d, why)
 	e.fail(e.db.Put(d))
 	e.settled(s, was, j.work == fetchOld)

@@ -69,6 +69,7 @@ type site struct {
 	links    int // found in this run
 	scripted int // pages with scripts
 	rv       *rediscovery
+	fine     bool     // it answered in this run, other than by trouble of its own
 	order    *ordered // an explorer orders the first visit; nil: the order of discovery
 }
 
@@ -338,7 +339,7 @@ func (e *engine) handOut(now time.Time) {
 		if d := min(e.q.State(id).CrawlDelay, frontier.MaxDelay); d > e.cfg.Delay {
 			// Should we be killed before the answer, the next run knows when to ask again.
 			h.kept = now.Add(d).UnixMilli()
-			e.fail(e.db.PutHost(&store.Host{Origin: h.name, NotBefore: h.kept, LastRequest: now.UnixMilli()}))
+			e.fail(e.db.PutHost(&store.Host{Origin: h.name, NotBefore: h.kept, LastRequest: now.UnixMilli(), Failures: e.q.State(id).Backoff}))
 		}
 		e.jobs <- j
 	}
@@ -488,6 +489,10 @@ func (e *engine) release(j *job, now time.Time) {
 		e.q.SetAddr(h.id, o.Addr.Addr().Unmap())
 	}
 	e.q.Release(h.id, now, a)
+	if st := e.q.State(h.id); a.Kind == frontier.Overloaded && e.cycle.Kind != store.FirstVisit &&
+		(st.Backoff >= maxOverloads || st.Next.Sub(now) > maxWait) {
+		e.giveUp(h, away(o.Status, j.work == fetchRobots))
+	}
 	if a.Kind == frontier.Failed {
 		if h.failed++; h.failed >= maxFailures {
 			e.giveUp(h, o.Class.String()+": "+o.Reason)
@@ -505,13 +510,29 @@ func (e *engine) release(j *job, now time.Time) {
 // keep writes until when a host is to be left alone, so that politeness holds across runs.
 func (e *engine) keep(h *host, now time.Time) {
 	st := e.q.State(h.id)
-	h.kept = st.Next.UnixMilli()
+	h.kept, h.failures = st.Next.UnixMilli(), st.Backoff
 	e.fail(e.db.PutHost(&store.Host{Origin: h.name, NotBefore: h.kept, LastRequest: now.UnixMilli(), Failures: st.Backoff}))
 }
 
 // maxFailures is how many requests in a row may stay without an answer before a host is left
 // alone for the rest of the run.
 const maxFailures = 6
+
+// In a cycle of discovery a host that answers 429 or 503 is left alone after maxOverloads of
+// them in a row, those of earlier runs included, or when it is to be left alone for more than
+// maxWait: there will be another cycle, and each such answer takes of the budget.
+const (
+	maxOverloads = 3
+	maxWait      = time.Minute
+)
+
+func away(status int, robots bool) string {
+	what := ""
+	if robots {
+		what = "robots.txt: "
+	}
+	return fmt.Sprintf("%sanswers with status %d, and is left alone until the next cycle", what, status)
+}
 
 // giveUp leaves a host alone for the rest of the run. What waits there goes on waiting.
 func (e *engine) giveUp(h *host, why string) {
@@ -568,12 +589,12 @@ func (e *engine) restoreHost(h *host) error {
 	if err != nil {
 		return err
 	}
-	h.kept = rec.NotBefore
+	h.kept, h.failures = rec.NotBefore, rec.Failures
 	next := time.UnixMilli(rec.NotBefore)
 	if from := e.began.Add(e.cfg.Delay); e.resumed && from.After(next) {
 		next = from
 	}
-	if next.After(time.Now()) {
+	if rec.Failures > 0 || next.After(time.Now()) {
 		e.q.Restore(h.id, frontier.State{Next: next, Backoff: rec.Failures})
 	}
 	return nil

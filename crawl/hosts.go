@@ -42,6 +42,7 @@ type host struct {
 	addressed bool
 	lastOut   time.Time
 	kept      int64 // NotBefore as stored
+	failures  int   // Failures as stored
 }
 
 // A cursor tells how far a queue of the store has been handed out.

@@ -21,7 +21,7 @@ func (e *engine) robots(j *job, now time.Time) {
 	if j.rules == nil || j.rules.Unreachable() {
 		o.tries++
 		why := "robots.txt: " + unreachable(j.out)
-		e.fail(e.db.PutHost(&store.Host{Origin: h.name, RobotsAt: e.c.now(), RobotsStatus: j.out.Status, RobotsProblem: why, NotBefore: h.kept}))
+		e.fail(e.db.PutHost(&store.Host{Origin: h.name, RobotsAt: e.c.now(), RobotsStatus: j.out.Status, RobotsProblem: why, NotBefore: h.kept, Failures: h.failures}))
 		if j.out.Class == fetch.Timeout {
 			o.tries++ // it took long enough
 		}

@@ -1,10 +1,14 @@
 package crawl
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"forage/store"
 )
@@ -82,6 +86,112 @@ func TestVanished(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("%d new pages when the site is back, want 1", found)
+	}
+}
+
+// TestUnavailable takes a site away by 503 for two cycles and brings it back. A cycle without
+// it ends after a few requests and says why; then nothing is new or lost but what came meanwhile.
+func TestUnavailable(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		robots  bool // robots.txt answers so too
+		retry   string
+		first   int // requests in the first cycle without the site
+		then    int // in the second
+		failure string
+	}{
+		{"pages", false, "", 3, 3, "answers with status 503"},
+		{"robots.txt too", true, "", 3, 1, "robots.txt: answers with status 503"},
+		{"retry after an hour", false, "3600", 1, 1, "answers with status 503"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWeb(t)
+			var links []string
+			for i := range 10 {
+				links = append(links, fmt.Sprintf("/%d", i))
+				w.pages[links[i]] = page("page "+links[i], "/")
+			}
+			w.pages["/"] = page("home", links...)
+			w.pages["/robots.txt"] = plain("")
+			c := open(t, func(cfg *Config) { cfg.Delay = time.Millisecond }) // one request at a time
+			w.crawl(t, c, store.Rules{})
+			saved := maps.Clone(w.pages)
+			for p := range saved {
+				if p != "/robots.txt" || test.robots {
+					w.set(p, func(rw http.ResponseWriter, r *http.Request) {
+						if test.retry != "" {
+							rw.Header().Set("Retry-After", test.retry)
+						}
+						rw.WriteHeader(503)
+					})
+				}
+			}
+			w.other = w.pages["/"]
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			defer cancel()
+			revisit := func(full bool) *Result {
+				t.Helper()
+				// As if the host had been left alone for as long as it asked for.
+				name := hostOf(w.URL)
+				h, err := c.View().Host(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.NotBefore = 0
+				if err := c.DB().PutHost(h); err != nil {
+					t.Fatal(err)
+				}
+				r, err := c.Revisit(ctx, Plan{Full: full, Budget: func(n int) int { return n }})
+				if err != nil || r.Interrupted {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				return r
+			}
+			asked := func() int { return w.total() - w.count("/robots.txt") }
+			for i, full := range []bool{false, true} {
+				before, robots := asked(), w.count("/robots.txt")
+				r := revisit(full)
+				if r.NewPages != 0 || r.Pages != 0 || r.Cut != "" {
+					t.Errorf("cycle %d without the site: %+v", r.Cycle, r)
+				}
+				if len(r.Failed) != 1 || !strings.HasPrefix(r.Failed[0].Reason, test.failure) {
+					t.Errorf("cycle %d without the site says %v, want %q", r.Cycle, r.Failed, test.failure)
+				}
+				n, want := asked()-before, [...]int{test.first, test.then}[i]
+				if test.robots {
+					n += w.count("/robots.txt") - robots
+				}
+				if n != want {
+					t.Errorf("cycle %d without the site: %d requests, want %d", r.Cycle, n, want)
+				}
+			}
+			for p, h := range saved {
+				w.set(p, h)
+			}
+			w.other = nil
+			w.set("/new", page("new"))
+			w.set("/", page("home", append(links, "/new")...))
+			var found, failed int
+			for range 2 {
+				r := revisit(false)
+				found += int(r.NewPages)
+				failed += len(r.Failed)
+			}
+			if found != 1 || failed != 0 {
+				t.Errorf("%d new pages and %d failures when the site is back, want 1 and 0", found, failed)
+			}
+			want := map[string]bool{"/": true, "/new": true}
+			for _, p := range links {
+				want[p] = true
+			}
+			if diff := differ(pagesOf(t, c.View(), (*store.Doc).Alive), want); diff != "" {
+				t.Error(diff)
+			}
+			if diff := differ(pagesOf(t, c.View(), func(d *store.Doc) bool { return d.New != store.NotNew }), map[string]bool{"/new": true}); diff != "" {
+				t.Errorf("new: %s", diff)
+			}
+		})
 	}
 }
 

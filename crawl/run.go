@@ -166,7 +166,7 @@ func (e *engine) finish() error {
 				s.State, s.Reason = store.SiteFailed, why
 			}
 		}
-		if s.rv != nil && !s.rv.done && s.trouble != "" && s.cycle.Fetched == 0 {
+		if s.rv != nil && !s.rv.done && s.trouble != "" && !s.fine {
 			e.res.Failed = append(e.res.Failed, FailedSite{s.Name, s.trouble})
 		}
 		if err := e.db.PutSite(s.Site); err != nil {
@@ -179,7 +179,7 @@ func (e *engine) finish() error {
 		}
 	}
 	for _, h := range e.byID {
-		if now := time.Now(); e.q.State(h.id).Next.After(now) {
+		if now, st := time.Now(), e.q.State(h.id); st.Next.After(now) || st.Backoff != h.failures {
 			e.keep(h, now)
 		}
 	}
