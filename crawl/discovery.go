@@ -6,14 +6,15 @@ import (
 	"forage/store"
 )
 
-// A Discovery is how finding new pages went at one site lately: in its latest budgeted cycles
-// that ended, up to the last full recrawl, at most 30 cycles and 20,000 fetches.
+// A Discovery is how finding new pages went at one site lately: in its latest cycles that
+// ended, at most 30 cycles and 20,000 fetches.
 type Discovery struct {
 	Cycles   int
-	Fetches  int // of old documents
-	Coverage revisit.Coverage
+	Fetches  int              // of old documents
+	Found    int              // pages
+	Coverage revisit.Coverage // of the cycles since the last full recrawl, which saw everything
 	Hubs     []revisit.Hub
-	Last     map[graph.Node]store.Time // by hub: its latest fetch
+	Last     map[graph.Node]store.Time // by document: its latest fetch
 }
 
 // discoveryFetches bounds the fetches that Discovered reads at a site.
@@ -23,12 +24,13 @@ const discoveryFetches = 20_000
 // cycles looked back at).
 func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 	var past []*store.SiteCycle
+	full := 0 // cycles up to the last full recrawl
 	if err := v.SiteCycles(site, func(sc *store.SiteCycle) bool {
-		switch {
-		case sc.Kind == store.FullRecrawl && sc.Done:
-			past = past[:0] // what was hidden before was found
-		case sc.Kind == store.Revisit && sc.Done:
+		if sc.Done && sc.Kind != store.FirstVisit {
 			past = append(past, sc)
+			if sc.Kind == store.FullRecrawl {
+				full = len(past)
+			}
 		}
 		return true
 	}); err != nil {
@@ -49,8 +51,10 @@ func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 		number[sc.Cycle] = i
 	}
 	pages := map[graph.Node]bool{}
-	if err := v.NewcomersFrom(site, past[first].Cycle, func(_ store.Cycle, id graph.Node, k store.Kind) bool {
-		pages[id] = k == store.Page
+	if err := v.NewcomersFrom(site, past[first].Cycle, func(c store.Cycle, id graph.Node, k store.Kind) bool {
+		if _, ok := number[c]; ok && k == store.Page {
+			pages[id] = true
+		}
 		return true
 	}); err != nil {
 		return nil, err
@@ -77,11 +81,12 @@ func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 	}); err != nil {
 		return nil, err
 	}
+	d.Found = len(pages)
 	counts, err := v.Counters(site)
 	if err != nil {
 		return nil, err
 	}
 	documents := counts.Pages() + counts.Kind[store.Feed] + counts.Kind[store.Sitemap] - counts.Gone
-	d.Coverage, d.Hubs = revisit.Estimate(cycles, int(documents)), revisit.Hubs(cycles, n)
+	d.Coverage, d.Hubs = revisit.Estimate(cycles[max(0, full-first):], int(documents)), revisit.Hubs(cycles, n)
 	return d, nil
 }

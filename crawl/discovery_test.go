@@ -55,14 +55,14 @@ func TestDiscovered(t *testing.T) {
 	}
 	defer db.Close()
 	s := history(t, db, 40, 10)
-	look := func(cycles, fetches, found int) {
+	look := func(cycles, fetches, found, since int) {
 		t.Helper()
 		if err := db.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		d, err := Discovered(&db.View, s.ID, 5)
-		if err != nil || d.Cycles != cycles || d.Fetches != fetches || d.Coverage.Found != found || (cycles > 0) != (len(d.Hubs) > 0) {
-			t.Fatalf("Discovered = %+v, %v, want %d cycles, %d fetches, %d pages found", d, err, cycles, fetches, found)
+		if err != nil || d.Cycles != cycles || d.Fetches != fetches || d.Found != found || d.Coverage.Found != since || (found > 0) != (len(d.Hubs) > 0) {
+			t.Fatalf("Discovered = %+v, %v, want %d cycles, %d fetches, %d pages found, %d of them since a full recrawl", d, err, cycles, fetches, found, since)
 		}
 	}
 	put := func(sc *store.SiteCycle) {
@@ -72,17 +72,19 @@ func TestDiscovered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look(30, 300, 60)
+	look(30, 300, 60, 60)
 	put(&store.SiteCycle{Cycle: 42, Kind: store.Revisit}) // interrupted
-	look(30, 300, 60)
+	look(30, 300, 60, 60)
 	put(&store.SiteCycle{Cycle: 30, Kind: store.Revisit, Old: discoveryFetches - 50, Done: true}) // too much to read
-	look(11, 110, 22)
-	put(&store.SiteCycle{Cycle: 35, Kind: store.FullRecrawl, Old: 1000, Done: true}) // all was seen
-	look(6, 60, 12)
+	look(11, 110, 22, 22)
+	put(&store.SiteCycle{Cycle: 35, Kind: store.FullRecrawl, Old: 10, Done: true}) // all was seen
+	look(11, 110, 22, 12)
 	put(&store.SiteCycle{Cycle: 43, Kind: store.FullRecrawl, Old: 1000}) // interrupted
-	look(6, 60, 12)
-	put(&store.SiteCycle{Cycle: 44, Kind: store.FullRecrawl, Old: 1000, Done: true})
-	look(0, 0, 0)
+	look(11, 110, 22, 12)
+	put(&store.SiteCycle{Cycle: 44, Kind: store.FullRecrawl, Old: 10, Done: true})
+	look(12, 110, 22, 0)
+	put(&store.SiteCycle{Cycle: 45, Kind: store.FullRecrawl, Old: discoveryFetches + 1, Done: true})
+	look(0, 0, 0, 0)
 }
 
 // BenchmarkDiscovered reads what status tells of 1,000 sites that were visited 100 times.

@@ -16,7 +16,7 @@ type discoveryStatus struct {
 	Refetched int       `json:"refetched"` // old documents
 	Found     int       `json:"found"`     // new pages, duplicates included
 	Overhead  any       `json:"overhead"`
-	Coverage  any       `json:"coverage"` // null: no audits, or nothing was found
+	Coverage  any       `json:"coverage"` // since the last full recrawl; null: no audits, or nothing was found
 	Low       any       `json:"coverage_low"`
 	High      any       `json:"coverage_high"`
 	Audits    int       `json:"audits"`
@@ -42,7 +42,7 @@ func readDiscovery(v *store.View, site store.SiteID, hubs int) (*discoveryStatus
 		return nil, err
 	}
 	c := &d.Coverage
-	s := &discoveryStatus{Cycles: d.Cycles, Refetched: d.Fetches, Found: c.Found, Audits: c.Audits, Unseen: c.Unseen, Hubs: []hubJSON{}}
+	s := &discoveryStatus{Cycles: d.Cycles, Refetched: d.Fetches, Found: d.Found, Audits: c.Audits, Unseen: c.Unseen, Hubs: []hubJSON{}}
 	if !math.IsNaN(c.Share) {
 		s.Coverage, s.Low, s.High, s.Hidden = c.Share, c.Low, c.High, c.Hidden
 	}
@@ -55,10 +55,10 @@ func readDiscovery(v *store.View, site store.SiteID, hubs int) (*discoveryStatus
 		together += h.Adds
 		s.Hubs = append(s.Hubs, hubJSON{doc.URL, h.Led, h.Adds, h.Found, h.Fetches, stamp(d.Last[h.Page])})
 	}
-	if c.Found > 0 {
-		s.Overhead = float64(d.Fetches) / float64(c.Found)
+	if d.Found > 0 {
+		s.Overhead = float64(d.Fetches) / float64(d.Found)
 		if hubs > 0 {
-			s.HubShare = float64(together) / float64(c.Found)
+			s.HubShare = float64(together) / float64(d.Found)
 		}
 	}
 	return s, nil
