@@ -32,7 +32,8 @@ import (
 type Index struct {
 	roster
 	docs   []priced
-	rates  []rate // by template
+	priors []float64 // that occur: new pages per cycle, as a share of a cycle's pages, if nothing else is known
+	rates  []rate    // by template
 	lambda float64
 
 	calendar [2 * indexFar][]graph.Node // by cycle modulo its length; an entry that due does not name is stale
@@ -49,11 +50,12 @@ type Index struct {
 
 var _ Policy = (*Index)(nil)
 
-// priced is what Index knows of a document.
+// priced is what Index knows of a document: half a cache line, all that a look at it reads.
 type priced struct {
 	n, e     float64
-	prior    float64 // new pages per cycle, as a share of a cycle's pages, if nothing else is known
 	template int32
+	prior    int32 // its place among priors
+	last     int32 // as in roster
 	due      int32 // its bucket; nowhere if it is gone; −2−bucket while it is in hand, out of that bucket
 }
 
@@ -71,7 +73,7 @@ const (
 	indexFar   = 64   // cycles: nothing waits longer; a power of 2
 
 	// So many documents are looked at together, due or not: on most sites all.
-	indexBatch = 1 << 14
+	indexBatch = 1 << 13
 )
 
 // A span is what a gap of τ cycles comes to.
@@ -94,9 +96,9 @@ var spans = func() (t [4 * indexFar]span) {
 	return t
 }()
 
-// since returns the span since the last fetch of v.
-func (p *Index) since(v graph.Node) span {
-	tau := p.cycle - int(p.last[v])
+// since returns the span since the last fetch.
+func (p *Index) since(d *priced) span {
+	tau := p.cycle - int(d.last)
 	if tau < len(spans) {
 		return spans[tau]
 	}
@@ -114,7 +116,12 @@ func (p *Index) Learn(v graph.Node, page Page) {
 	for len(p.docs) < len(p.pages) {
 		p.docs = append(p.docs, priced{due: nowhere})
 	}
-	p.docs[v].prior, p.docs[v].template = prior(&page), page.Template
+	d, c := &p.docs[v], prior(&page)
+	i := slices.Index(p.priors, c)
+	if i < 0 {
+		i, p.priors = len(p.priors), append(p.priors, c)
+	}
+	d.prior, d.template, d.last = int32(i), page.Template, p.last[v]
 	for int(page.Template) >= len(p.rates) {
 		p.rates = append(p.rates, rate{})
 	}
@@ -126,21 +133,22 @@ func (p *Index) Learn(v graph.Node, page Page) {
 // rate returns â.
 func (p *Index) rate(d *priced) float64 {
 	const weight = 4 // cycles of watching that the prior is worth to a template
-	r := &p.rates[d.template]
-	a0 := (r.n + weight*d.prior) / (r.e + weight)
+	r, c := &p.rates[d.template], p.priors[d.prior]
+	a0 := (r.n + weight*c) / (r.e + weight)
 	a0 = max(a0, 1e-9)
-	return (d.n + indexTrust*d.prior/max(d.prior, .05)) / (d.e + indexTrust/max(a0, .05))
+	return (d.n + indexTrust*c/max(c, .05)) / (d.e + indexTrust/max(a0, .05))
 }
 
 // value is V now.
-func (p *Index) value(v graph.Node) float64 {
-	return p.rate(&p.docs[v]) / indexTheta * p.since(v).gain
+func (p *Index) value(d *priced) float64 {
+	return p.rate(d) / indexTheta * p.since(d).gain
 }
 
 // schedule puts v into the bucket of the cycle in which V reaches λ.
 func (p *Index) schedule(v graph.Node) {
-	gap := reaching(p.lambda * indexTheta / p.rate(&p.docs[v]))
-	p.put(v, max(p.last[v]+gap, int32(p.cycle)+1))
+	d := &p.docs[v]
+	gap := reaching(p.lambda * indexTheta / p.rate(d))
+	p.put(v, max(d.last+gap, int32(p.cycle)+1))
 }
 
 // reaching inverts g by bisection of its table: the shortest gap with g(ϑτ) ≥ want, from 1 to
@@ -182,12 +190,12 @@ func (p *Index) take(n int) {
 	for _, v := range (*bucket)[:n] {
 		switch d := &p.docs[v]; {
 		case d.due != p.next:
-		case int(p.last[v]) == p.cycle:
+		case int(d.last) == p.cycle:
 			d.due = -2 - p.next
 			p.aside = append(p.aside, v)
 		default:
 			d.due = -2 - p.next
-			p.heap = append(p.heap, scored{p.value(v), v})
+			p.heap = append(p.heap, scored{p.value(d), v})
 		}
 	}
 	*bucket = (*bucket)[n:]
@@ -221,14 +229,15 @@ func (p *Index) Next() (graph.Node, bool) {
 
 // Observe credits the document and puts it back into the calendar.
 func (p *Index) Observe(v Visit) {
+	d := &p.docs[v.Page]
 	if p.fetches%indexAudit != indexAudit-1 {
-		p.worth = p.value(v.Page)
+		p.worth = p.value(d)
 	}
 	p.fetches++
 	p.spent++
-	gap := p.since(v.Page)
+	gap := p.since(d)
 	p.fetched(v)
-	d := &p.docs[v.Page]
+	d.last = int32(p.cycle)
 	if p.gone[v.Page] {
 		d.due = nowhere
 		return
@@ -263,6 +272,7 @@ func (p *Index) End(c Cycle) {
 		p.docs[v].due = nowhere
 	}
 	for _, v := range c.Back {
+		p.docs[v].last = int32(p.cycle)
 		p.schedule(v)
 	}
 	if c.Full { // everything was fetched
@@ -275,9 +285,10 @@ func (p *Index) End(c Cycle) {
 		ahead := split(p.heap)
 		turn := int32(ahead / max(1, p.budget))
 		for _, s := range p.heap[ahead:] {
-			gap := reaching(p.lambda / s.value * p.since(s.v).gain)
+			d := &p.docs[s.v]
+			gap := reaching(p.lambda / s.value * p.since(d).gain)
 			if gap < indexFar {
-				gap -= int32(p.cycle) - p.last[s.v]
+				gap -= int32(p.cycle) - d.last
 			}
 			p.back(s.v, max(turn, gap))
 		}
@@ -330,13 +341,13 @@ func (p *Index) recrawl(h *H) {
 		}
 	}
 	for v := range all {
-		if int(p.last[v]) == p.cycle {
+		d := &p.docs[v]
+		if int(d.last) == p.cycle {
 			continue
 		}
-		d := &p.docs[v]
 		d.n, d.e = indexGamma*d.n, indexGamma*d.e+spans[1].watched
 		p.rates[d.template].e += spans[1].watched
-		p.last[v] = int32(p.cycle)
+		p.last[v], d.last = int32(p.cycle), int32(p.cycle)
 	}
 	for g, docs := range h.Old {
 		if d := &p.docs[docs[0]]; int(p.born[docs[0]]) < p.cycle {
