@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"forage/store"
 )
 
 // An Experiment is one table or figure.
@@ -34,7 +36,20 @@ type Env struct {
 	// PaperFilter leaves out sites that [DGKOPT07, §3] would have: below 100 or above 200,000
 	// pages in any snapshot.
 	PaperFilter bool
+
+	// Store is a crawl to read in place of other data, where TakesStore says so; nil: none.
+	Store *store.View
 }
+
+// TakesStore reports whether the experiment can read a store.
+func (e Experiment) TakesStore() bool {
+	return e.Name == "discoverability-table1" || e.Name == "discoverability-fig7"
+}
+
+// A DataError says why data cannot serve an experiment, and what would.
+type DataError struct{ Reason string }
+
+func (e *DataError) Error() string { return e.Reason }
 
 // Files returns the files below Data whose names end in suffix, sorted by path.
 func (e *Env) Files(suffix string) ([]string, error) {

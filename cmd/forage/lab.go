@@ -11,6 +11,7 @@ import (
 
 	"forage/lab"
 	"forage/snap"
+	"forage/store"
 )
 
 func labCmd() *cobra.Command {
@@ -54,6 +55,7 @@ func labListCmd() *cobra.Command {
 func labRunCmd() *cobra.Command {
 	var (
 		env    lab.Env
+		dir    string
 		asJSON bool
 	)
 	cmd := &cobra.Command{
@@ -70,15 +72,35 @@ func labRunCmd() *cobra.Command {
 				}
 				env.Progress = cmd.ErrOrStderr()
 				start := time.Now()
-				r, err := e.Run(cmd.Context(), &env)
-				if syntax := (*snap.SyntaxError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &syntax) {
-					return badInput(err)
+				var r *lab.Result
+				run := func(v *store.View) error {
+					env.Store, env.Out = v, callOf(cmd.Context()).path(env.Out)
+					var err error
+					r, err = e.Run(cmd.Context(), &env)
+					var syntax *snap.SyntaxError
+					var unfit *lab.DataError
+					if errors.Is(err, fs.ErrNotExist) || errors.As(err, &syntax) || errors.As(err, &unfit) {
+						return badInput(err)
+					}
+					if err != nil {
+						return fmt.Errorf("lab %s: %w", e.Name, err)
+					}
+					return r.Write(env.Out, e.Name)
+				}
+				var err error
+				switch {
+				case !cmd.Flags().Changed("dir"):
+					err = run(nil)
+				case !e.TakesStore():
+					return usagef("%s reads no store; --dir is for discoverability-table1 and discoverability-fig7", e.Name)
+				default:
+					err = onStore(cmd, dir, run)
 				}
 				if err != nil {
-					return fmt.Errorf("lab %s: %w", e.Name, err)
-				}
-				if err := r.Write(env.Out, e.Name); err != nil {
 					return err
+				}
+				if r == nil {
+					return nil // the process that owns the store has done it
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"name": e.Name, "rows": len(r.Rows), "notes": r.Notes, "seconds": time.Since(start).Seconds()})
@@ -90,6 +112,7 @@ func labRunCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&env.Data, "data", ".", "folder of the data, searched recursively")
+	f.StringVar(&dir, "dir", "forage-data", "folder of a store: discoverability-table1 and -fig7 then show its web in place of a generated one")
 	f.StringVarP(&env.Out, "output", "o", ".", "folder for the results")
 	f.Uint64Var(&env.Seed, "seed", 1, "seed of everything random")
 	f.IntVar(&env.Runs, "runs", 0, "repetitions (0: the experiment's own number)")

@@ -47,7 +47,7 @@ var imports = map[string]string{
 	"fetch/sitemap":       "fetch/link",
 	"crawl":               "graph seed explore revisit retain cover fetch fetch/robots fetch/link fetch/sitemap frontier store",
 	"export":              "graph graph/arcs graph/bv snap store",
-	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit retain snap crawl",
+	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit retain snap crawl store",
 	"explore/exploretest": "graph explore",
 	"internal/lint":       "",
 	"internal/shared":     "",
