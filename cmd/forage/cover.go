@@ -189,7 +189,11 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	}
 	var family cover.Family
 	var lists *cover.Lists
+	var scratch *sets.Scratch
 	if outOfCore {
+		if scratch, err = sets.NewScratch(f.temp); err != nil {
+			return coverError(err)
+		}
 		family, err = s.family()
 		if err == nil && s.file != nil {
 			res.Unsorted, res.Repeated = s.file.Unsorted, s.file.Repeated
@@ -229,10 +233,6 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 		o.Take = take
 		if !outOfCore {
 			return cover.Solve(ctx, family, a, o)
-		}
-		scratch, err := sets.NewScratch(f.temp)
-		if err != nil {
-			return nil, err
 		}
 		return cover.External(ctx, family, scratch, o)
 	}
