@@ -76,7 +76,8 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 	// The live crawl reads robots.txt in each cycle: where that names a new sitemap, it finds
 	// more than the simulation, which is not told.
 	for at := range weeks {
-		if !slices.Equal(s.weeks[at].well, s.weeks[0].well) {
+		// And a time at midnight anywhere it takes for a date, which may be any hour of the day.
+		if !slices.Equal(s.weeks[at].well, s.weeks[0].well) || lastmod && s.weeks[at].time%900 == 0 {
 			weeks = at
 			break
 		}
@@ -186,7 +187,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 					return all
 				}
 				if got := paths(f.Same); !slices.Equal(got, same[at][i]) {
-					t.Fatalf("week %d: %s told that %q are the same, in the simulation %q", at, path(f.Page), got, same[at][i])
+					t.Fatalf("week %d: %s told that %d documents are the same, in the simulation %d:\n%q\n%q", at, path(f.Page), len(got), len(same[at][i]), got, same[at][i])
 				}
 				if f.Audit != looks[i].Audit || f.Gap != looks[i].Gap || !slices.Equal(paths(f.Led), simulated(looks[i].Led)) ||
 					f.Audit && !slices.Equal(paths(f.Shown), simulated(looks[i].Shown)) {

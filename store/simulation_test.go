@@ -188,7 +188,11 @@ func simulate(t *testing.T, r *rand.Rand) {
 			if r.IntN(4) == 0 {
 				d.DuplicateOf = graph.Node(r.IntN(len(now.docs)))
 			}
-			must(db.Put(d))
+			if r.IntN(4) == 0 {
+				must(db.Move(d, 3-d.Site))
+			} else {
+				must(db.Put(d))
+			}
 			now.docs[d.ID] = *d
 		case op < 14:
 			d := pick()
