@@ -582,7 +582,7 @@ func (rv *rediscovery) fetched(e *engine, s *site, j *job, d *store.Doc, found *
 	if r.Failed() {
 		rv.misses++
 		r.Gained, r.Lost = nil, 0
-	} else if !rv.full && d.Dated {
+	} else if !rv.full && d.Dated && !r.Gone {
 		var err error
 		r.Same, err = e.unchanged(d, found.links)
 		e.fail(err)

@@ -123,4 +123,6 @@ func TestUnchanged(t *testing.T) {
 	check()
 	version, mods["/c"] = "3", "2024-05-01"
 	check("/c")
+	w.set("/sitemap.xml", status(404))
+	check() // what it told once says nothing now
 }
