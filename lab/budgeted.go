@@ -43,6 +43,9 @@ type budgeted struct {
 	http  bool // servers answer 304, at a tenth of the cost
 	// lastmod: a sitemap tells of every document that it lists when it changed, and is right.
 	lastmod bool
+	// robots: with the first fetch of a week robots.txt is read again, as the live crawl does, and
+	// the lists that it newly names are fetched. The protocol of setting B does not know of this.
+	robots bool
 
 	site    *revisit.Site
 	foundAt []int32 // by document: the week in which it was first seen; -1
@@ -88,7 +91,7 @@ func (b *budgeted) reach(t int, from []graph.Node) []revisit.Document {
 	var docs []revisit.Document
 	for _, v := range b.chain {
 		docs = append(docs, revisit.Document{Key: revisit.Key(v), Path: b.s.urls[v], Kind: b.s.kind[v], Home: v == b.s.home,
-			WellKnown: t == 0 && slices.Contains(w.well, v), Links: keys(w.links[v])})
+			WellKnown: (t == 0 || b.robots) && slices.Contains(w.well, v), Links: keys(w.links[v])})
 	}
 	return docs
 }
@@ -171,6 +174,9 @@ func (b *budgeted) run(k int, truth truth) tally {
 			}
 			id := graph.Node(b.site.Key(v))
 			f := b.fetch(t, id)
+			if b.robots && fetches == 0 {
+				f.Found = append(f.Found, b.reach(t, b.s.weeks[t].well)...)
+			}
 			if b.served != nil {
 				b.served(t, id, &f)
 			}
