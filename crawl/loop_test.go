@@ -76,6 +76,18 @@ func plain(text string) http.HandlerFunc {
 	}
 }
 
+// urlset answers with a sitemap of paths.
+func urlset(paths ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		io.WriteString(w, `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
+		for _, p := range paths {
+			fmt.Fprintf(w, "<url><loc>http://%s%s</loc></url>\n", r.Host, p)
+		}
+		io.WriteString(w, "</urlset>")
+	}
+}
+
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) }
 }

@@ -42,11 +42,11 @@ func (e *engine) robots(j *job, now time.Time) {
 	}
 	for _, u := range maps {
 		if url, err := normalise(u, s.Rules.IgnoreParams); err == nil {
-			e.wellKnown(s, url)
+			e.wellKnown(s, url, true)
 		}
 	}
 	if len(maps) == 0 {
-		e.wellKnown(s, o.name+"/sitemap.xml")
+		e.wellKnown(s, o.name+"/sitemap.xml", false)
 	}
 	if s.Probe == "" && e.cycle.Kind == store.FirstVisit {
 		path := fmt.Sprintf("/%016x%08x", hash([]byte(s.Name)), uint32(hash([]byte(o.name+s.Name))))
@@ -66,21 +66,48 @@ func unreachable(o *fetch.Outcome) string {
 	return o.Class.String()
 }
 
-// wellKnown adds a sitemap that no document links to.
-func (e *engine) wellKnown(s *site, url string) {
+// wellKnown adds a sitemap that no document links to: named by robots.txt, or a guess.
+func (e *engine) wellKnown(s *site, url string, named bool) {
 	id, err := e.db.Find(url)
-	if err == nil {
-		d, err := e.db.Doc(id)
-		if err != nil {
-			e.fail(err)
-		} else if !d.Main {
-			d.Main = true
-			e.fail(e.db.Put(d))
+	if err != nil {
+		var ok bool
+		if id, _, ok = e.target(s, nil, &foundLink{url: url, kind: store.ViaNone, main: true}); !ok {
+			return
 		}
-		e.revive(id, nil)
+	}
+	d, err := e.db.Doc(id)
+	if err != nil {
+		e.fail(err)
 		return
 	}
-	e.target(s, nil, &foundLink{url: url, kind: store.ViaNone, main: true})
+	due := named && !d.Named || e.due(d)
+	if !d.Main || d.Named != named {
+		d.Main, d.Named = true, named
+		e.fail(e.db.Put(d))
+	}
+	if due {
+		e.revive(id, nil)
+	}
+}
+
+// maxDoubled is how often the wait for a well-known document that was never there doubles.
+const maxDoubled = 5
+
+// due reports whether a well-known document that was never there is to be asked for in this
+// cycle: in full recrawls always, else after 1, 2, 4 … 32 cycles of its site, as these requests
+// are beyond the budget. O(cycles of the site).
+func (e *engine) due(d *store.Doc) bool {
+	if e.cycle.Kind != store.Revisit || d.Kind != store.Unseen || d.Visits == 0 {
+		return true
+	}
+	since := 1
+	e.fail(e.db.SiteCycles(d.Site, func(c *store.SiteCycle) bool {
+		if d.FetchedIn < c.Cycle && c.Cycle < e.cycle.Cycle {
+			since++
+		}
+		return true
+	}))
+	return since >= 1<<min(d.Visits-1, maxDoubled)
 }
 
 // probed works off the request for a path that should not be there. A site that answers it

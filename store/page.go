@@ -115,6 +115,7 @@ type Doc struct {
 	Seed            bool  // given by hand: scope and limits do not hold for it
 	Main            bool  // feed or sitemap that the site itself points to
 	Dated           bool  // feed or sitemap that tells when documents changed
+	Named           bool  // robots.txt names it; false where the latest one names none
 
 	stored bool  // there is a record in the store
 	was    tally // what the record in the store counts as
@@ -173,6 +174,7 @@ func (d *Doc) encode() []byte {
 	w.string(38, d.Given)
 	w.bool(39, d.Evicted)
 	w.bool(40, d.Dated)
+	w.bool(41, d.Named)
 	return w.b
 }
 
@@ -260,6 +262,8 @@ func decodeDoc(id graph.Node, b []byte) (*Doc, error) {
 			d.Evicted = f.v != 0
 		case 40:
 			d.Dated = f.v != 0
+		case 41:
+			d.Named = f.v != 0
 		}
 		return nil
 	})
