@@ -103,6 +103,7 @@ func (e *engine) answered(j *job) {
 		e.fail(e.db.PutVisit(d.ID, store.Visit{Cycle: e.cycle.Cycle, At: now, Status: o.Status, Digest: found.digest, Bytes: d.Bytes}))
 	}
 	e.settled(s, was, old)
+	e.tried(s, d)
 	if s.rv != nil {
 		s.rv.fetched(e, s, j, d, &found)
 	}

@@ -63,6 +63,9 @@ func (e *engine) target(s *site, by *store.Doc, f *foundLink) (id graph.Node, of
 		if f.lastMod != 0 || f.published != 0 {
 			e.dates(id, f)
 		}
+		if s.bench.wary && by != nil && f.kind != store.ViaSitemap && f.kind != store.ViaFeed {
+			e.linked(id, by, f.kind)
+		}
 		return id, !s.scope.contains(f.url), true
 	}
 	owner := s
@@ -126,7 +129,7 @@ func (e *engine) target(s *site, by *store.Doc, f *foundLink) (id graph.Node, of
 func (e *engine) queued(s *site, d *store.Doc) *host {
 	h := e.host(hostOf(d.URL))
 	if h.cursors[s.ID] == nil {
-		h.cursors[s.ID] = &cursor{graph.None}
+		h.cursors[s.ID] = newCursor(graph.None)
 		e.fail(e.restoreHost(h))
 	}
 	return h

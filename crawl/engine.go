@@ -69,7 +69,8 @@ type site struct {
 	links    int // found in this run
 	scripted int // pages with scripts
 	rv       *rediscovery
-	fine     bool     // it answered in this run, other than by trouble of its own
+	fine     bool // it answered in this run, other than by trouble of its own
+	bench    bench
 	order    *ordered // an explorer orders the first visit; nil: the order of discovery
 }
 
@@ -215,7 +216,13 @@ func (e *engine) loop(ctx context.Context) {
 			if woken := e.commit(); woken && !e.stopping {
 				continue
 			}
-			if e.err != nil || e.stopping || e.idle() {
+			if e.err != nil || e.stopping {
+				return
+			}
+			if e.idle() {
+				if e.catchUp() {
+					continue
+				}
 				return
 			}
 		}

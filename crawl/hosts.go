@@ -46,7 +46,12 @@ type host struct {
 }
 
 // A cursor tells how far a queue of the store has been handed out.
-type cursor struct{ last graph.Node }
+type cursor struct {
+	last graph.Node
+	late graph.Node // the first one put off, see listed.go; graph.None: none is
+}
+
+func newCursor(last graph.Node) *cursor { return &cursor{last, graph.None} }
 
 // An origin is a scheme and host: what has one robots.txt.
 type origin struct {
@@ -89,7 +94,11 @@ func (e *engine) Fill(id frontier.Host, max int, into []item) []item {
 		if s == nil || s.stopped() || s.order != nil {
 			continue
 		}
-		for len(into) < n {
+		for round := 0; len(into) < n; round++ {
+			if round == 16 { // so much is left out that it is committed first
+				e.wake(h)
+				return into
+			}
 			batch := e.batch[:0]
 			if err := e.db.Queue(site, h.name, c.last, func(id graph.Node) bool {
 				batch = append(batch, id)
@@ -135,6 +144,9 @@ func (e *engine) offer(h *host, it item, into []item) (_ []item, ok bool) {
 	}
 	if why := s.scope.skip(d); why != "" {
 		e.skip(s, d, why)
+		return into, true
+	}
+	if c := h.cursors[d.Site]; it.work == fetchNew && c != nil && e.putOff(s, c, d) {
 		return into, true
 	}
 	if s.Rules.Robots == "ignore" {

@@ -88,6 +88,18 @@ func urlset(paths ...string) http.HandlerFunc {
 	}
 }
 
+// index answers with a sitemap index of /map0.xml, /map1.xml, …
+func index(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		io.WriteString(w, `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
+		for i := range n {
+			fmt.Fprintf(w, "<sitemap><loc>http://%s/map%d.xml</loc></sitemap>\n", r.Host, i)
+		}
+		io.WriteString(w, "</sitemapindex>")
+	}
+}
+
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) }
 }

@@ -187,7 +187,7 @@ func (e *engine) rediscover(s *site, p *Plan, budget int) error {
 		h := func() *host {
 			h := e.host(hostOf(d.URL))
 			if h.cursors[s.ID] == nil {
-				h.cursors[s.ID] = &cursor{graph.Node(next - 1)}
+				h.cursors[s.ID] = newCursor(graph.Node(next - 1))
 				if failed = e.restoreHost(h); failed != nil {
 					return h
 				}
@@ -495,7 +495,7 @@ func (e *engine) advance(s *site) {
 		}
 		h := e.host(hostOf(d.URL))
 		if h.cursors[s.ID] == nil {
-			h.cursors[s.ID] = &cursor{graph.None}
+			h.cursors[s.ID] = newCursor(graph.None)
 		}
 		rv.audit = rv.policy.Audit()
 		h.front = append(h.front, item{work: fetchOld, id: id, site: s.ID})

@@ -72,7 +72,7 @@ func (c *Crawl) Run(ctx context.Context, seeds []Seed) (*Result, error) {
 	err = c.db.QueueHosts(func(id store.SiteID, name string) bool {
 		if e.sites[id] != nil {
 			h := e.host(name)
-			h.cursors[id] = &cursor{graph.None}
+			h.cursors[id] = newCursor(graph.None)
 			e.fail(e.restoreHost(h))
 			e.wake(h)
 		}
