@@ -69,6 +69,9 @@ type DB struct {
 	fresh    bool       // numbers were given in this window
 	digests  map[string]graph.Node
 
+	sites    map[string]bool // names; nil until AddSite has read them
+	lastSite SiteID          // the highest number, from then on
+
 	seen  *seen
 	syncs sync.WaitGroup
 	err   atomic.Pointer[error] // of a sync in the background

@@ -265,22 +265,27 @@ func (db *DB) set(k, val []byte) error {
 	return db.window().Set(k, val, nil)
 }
 
-// AddSite gives s the next number and puts it.
+// AddSite gives s the next number and puts it. The first call reads all sites.
 func (db *DB) AddSite(s *Site) error {
-	sites, err := db.Sites()
-	if err != nil {
-		return err
-	}
-	s.ID = 1
-	for _, o := range sites {
-		if o.Name == s.Name {
-			return fmt.Errorf("site %s is in the store already", s.Name)
+	if db.sites == nil {
+		all, err := db.Sites()
+		if err != nil {
+			return err
 		}
-		s.ID = max(s.ID, o.ID+1)
+		db.sites = map[string]bool{}
+		for _, o := range all {
+			db.sites[o.Name] = true
+			db.lastSite = max(db.lastSite, o.ID)
+		}
 	}
+	if db.sites[s.Name] {
+		return fmt.Errorf("site %s is in the store already", s.Name)
+	}
+	s.ID = db.lastSite + 1
 	if err := db.PutSite(s); err != nil {
 		return err
 	}
+	db.sites[s.Name], db.lastSite = true, s.ID
 	return db.Commit()
 }
 
