@@ -72,3 +72,39 @@ func TestAdopt(t *testing.T) {
 		})
 	}
 }
+
+// TestAdoptDomains gives each of several new domains what was known of its hosts, and of no
+// others.
+func TestAdoptDomains(t *testing.T) {
+	c := open(t, nil)
+	from := &store.Site{Name: "from.test", Rules: store.Rules{Scope: "host", Within: "from.test"}}
+	if err := c.db.AddSite(from); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"http://a.test/x": "a.test", "https://www.a.test/": "a.test", "http://w.w.b.test/": "b.test",
+		"http://nota.test/": "from.test", "http://a.test.other.test/": "from.test", "http://b.test:81/": "from.test",
+	}
+	for url := range want {
+		d := newDoc(url, from.ID)
+		d.State, d.Reason = store.Skipped, reasonScope
+		if _, err := c.db.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rules := store.Rules{Scope: "domain"}
+	sites, err := c.addSeeds([]Seed{{"http://a.test/", rules}, {"http://b.test/", rules}, {"http://www.a.test/", rules}}, 1, 0)
+	if err != nil || len(sites) != 2 {
+		t.Fatalf("addSeeds = %d sites, %v; want 2", len(sites), err)
+	}
+	names := map[store.SiteID]string{from.ID: from.Name, sites[0].ID: sites[0].Name, sites[1].ID: sites[1].Name}
+	for url, site := range want {
+		id, err := c.db.Find(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := c.db.Doc(id); err != nil || names[d.Site] != site || (d.State == store.Queued) != (site != from.Name) {
+			t.Errorf("%s: a %v document of %s, %v; want one of %s", url, d.State, names[d.Site], err, site)
+		}
+	}
+}

@@ -134,9 +134,10 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 	for _, s := range all {
 		byName[s.Name] = s
 	}
-	var out []*store.Site
+	var out, fresh []*store.Site
 	chosen := map[string]bool{}
-	for _, seed := range seeds {
+	urls, of := make([]string, len(seeds)), make([]*store.Site, len(seeds))
+	for i, seed := range seeds {
 		rules := seed.Rules
 		if rules.Scope == "" {
 			rules.Scope = Scopes[0]
@@ -158,9 +159,7 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 				return nil, err
 			}
 			byName[s.Name] = s
-			if err := c.adopt(s, cycle); err != nil {
-				return nil, err
-			}
+			fresh = append(fresh, s)
 		} else if !chosen[s.Name] {
 			s.Rules = rules
 		}
@@ -171,7 +170,13 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 			chosen[s.Name] = true
 			out = append(out, s)
 		}
-		d := newDoc(url, s.ID)
+		urls[i], of[i] = url, s
+	}
+	if err := c.adopt(fresh, cycle); err != nil {
+		return nil, err
+	}
+	for i, s := range of {
+		d := newDoc(urls[i], s.ID)
 		d.Seed, d.Discovered, d.Cycle = true, now, cycle
 		if s.LastCycle != s.FirstCycle {
 			d.New = newness(s, cycle, nil)

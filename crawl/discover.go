@@ -135,37 +135,57 @@ func (e *engine) queued(s *site, d *store.Doc) *host {
 	return h
 }
 
-// adopt gives a new site of cycle c the documents that links of other sites led to before, and
-// that lay outside of the scope of these.
-func (c *Crawl) adopt(rec *store.Site, cycle store.Cycle) error {
-	sc, err := newScope(&rec.Rules)
-	if err != nil {
-		return err
-	}
-	prefixes := []string{"http://" + rec.Rules.Within + "/", "https://" + rec.Rules.Within + "/"}
-	switch rec.Rules.Scope {
-	case "domain":
-		prefixes = []string{""} // its hosts are not together
-	case "prefix":
-		prefixes = []string{rec.Rules.Within}
-	}
-	for _, p := range prefixes {
-		var failed error
-		err := c.db.URLs(p, func(url string, id graph.Node) bool {
-			if !sc.contains(url) {
-				return true
-			}
-			var d *store.Doc
-			if d, failed = c.db.Doc(id); failed == nil && stray(d) {
-				failed = c.moved(d, rec, sc, newness(rec, cycle, nil))
-			}
-			return failed == nil
-		})
-		if err = errors.Join(err, failed); err != nil {
+// adopt gives new sites of cycle c the documents that links of other sites led to before, and
+// that lay outside of the scope of these. It reads the URLs of each host or prefix, and for
+// domains, whose hosts are not together, all URLs once.
+func (c *Crawl) adopt(sites []*store.Site, cycle store.Cycle) error {
+	domains := map[string]*site{}
+	for _, rec := range sites {
+		sc, err := newScope(&rec.Rules)
+		if err != nil {
+			return err
+		}
+		s := &site{Site: rec, scope: sc}
+		switch own := func(string) *site { return s }; rec.Rules.Scope {
+		case "domain":
+			domains[rec.Rules.Within] = s
+		case "prefix":
+			err = c.adoptFrom(rec.Rules.Within, own, cycle)
+		default:
+			err = errors.Join(c.adoptFrom("http://"+rec.Rules.Within+"/", own, cycle), c.adoptFrom("https://"+rec.Rules.Within+"/", own, cycle))
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(domains) == 0 {
+		return nil
+	}
+	return c.adoptFrom("", func(url string) *site {
+		for name, more := hostOf(url), true; more; _, name, more = strings.Cut(name, ".") {
+			if s := domains[name]; s != nil {
+				return s
+			}
+		}
+		return nil
+	}, cycle)
+}
+
+// adoptFrom gives the documents whose URL has the prefix to the sites that siteOf names.
+func (c *Crawl) adoptFrom(prefix string, siteOf func(url string) *site, cycle store.Cycle) error {
+	var failed error
+	err := c.db.URLs(prefix, func(url string, id graph.Node) bool {
+		s := siteOf(url)
+		if s == nil {
+			return true
+		}
+		var d *store.Doc
+		if d, failed = c.db.Doc(id); failed == nil && stray(d) {
+			failed = c.moved(d, s.Site, s.scope, newness(s.Site, cycle, nil))
+		}
+		return failed == nil
+	})
+	return errors.Join(err, failed)
 }
 
 // stray reports whether nothing but the scope of its site kept d from being fetched.
