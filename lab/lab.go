@@ -64,7 +64,7 @@ func (e *Env) Files(suffix string) ([]string, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s holds no *%s", e.Data, suffix)
+		return nil, &DataError{fmt.Sprintf("%s holds no *%s; --data names the folder to search", e.Data, suffix)}
 	}
 	slices.Sort(names)
 	return names, nil
