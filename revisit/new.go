@@ -61,12 +61,12 @@ func New(name string, cfg Config) (Policy, error) {
 		return nil, fmt.Errorf("stopping share %g is outside [0, 1)", cfg.Stop)
 	}
 	var names []string
-	nearest, least := "", 4
+	nearest, least := "", 3
 	for _, d := range policies {
 		if d.Name == name {
 			return d.new(cfg), nil
 		}
-		if n := edits(name, d.Name); n < least {
+		if n := edits(name, d.Name); n < least && n < len(d.Name) {
 			nearest, least = d.Name, n
 		}
 		if !d.Lab {
