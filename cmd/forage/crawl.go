@@ -211,7 +211,7 @@ func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, crawlJSON{r.Cycle, r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), r.Interrupted, orNull(r.Cut), r.Seconds})
 	}
-	_, err := fmt.Fprintf(out, "cycle %d: %d pages found, %d known, %d documents fetched, %s in %s\n", r.Cycle, r.Pages, r.Known, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
+	_, err := fmt.Fprintf(out, "cycle %d: %s found, %d known, %s fetched, %s in %s\n", r.Cycle, plural(r.Pages, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Cut != "" {
 		fmt.Fprintf(note, "forage: stopped by %s; the same command goes on where it was\n", r.Cut)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,7 +92,9 @@ const longestPath = 100
 
 func explain(v *store.View, raw string) (*explanation, error) {
 	norm, err := link.Parse(raw)
-	if err != nil {
+	if err != nil && !strings.Contains(raw, "://") {
+		return nil, usagef("%q is no URL that can be fetched: want http:// or https:// and a host", raw)
+	} else if err != nil {
 		return nil, usagef("%q is no URL that can be fetched: %w", raw, err)
 	}
 	e := &explanation{URL: norm, State: "unknown", Reason: "no page, feed or sitemap fetched so far leads to it", Path: []string{}, Visits: []visit{}}

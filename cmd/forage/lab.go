@@ -60,7 +60,7 @@ func labRunCmd() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "run NAME",
-		Short:   "Run one and write NAME.csv, NAME.json and NAME.svg",
+		Short:   "Run one and write NAME.csv, NAME.json and, of figures, NAME.svg",
 		Example: "  forage lab run discoverability-data --data sites -o results",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

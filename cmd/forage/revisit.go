@@ -123,13 +123,25 @@ has gone by since the last cycle. --plan stops there.
 	f.IntVar(&plan.Max, "max", 0, "largest share of --total-budget for a site (0: no limit)")
 	f.StringArrayVar(&weight, "weight", nil, "SITE=W: a new page of the site counts W where --total-budget is shared (repeatable; 1)")
 	f.BoolVar(&dry, "plan", false, "print what each site would get, what to expect and what politeness cannot meet, and stop")
-	f.StringVar(&plan.Policy, "policy", revisit.Default, "who chooses them")
+	f.StringVar(&plan.Policy, "policy", revisit.Default, "who chooses them: "+serving())
 	f.Float64Var(&plan.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
 	f.BoolVar(&plan.Full, "full", false, "full recrawl: fetch every known document")
-	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host (default: as the site was crawled)")
+	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host")
+	f.Lookup("delay").DefValue = "as the site was crawled"
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
+}
+
+// serving lists the policies of use outside of the lab.
+func serving() string {
+	var names []string
+	for _, d := range revisit.Policies() {
+		if !d.Lab {
+			names = append(names, d.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // revisitJSON is the result of forage revisit.
@@ -167,7 +179,7 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *crawl.Outlook, asJSON 
 	if ok {
 		text = fmt.Sprintf("overhead %.0f%%", 100*overhead)
 	}
-	_, err := fmt.Fprintf(out, "cycle %d: %d new pages by fetching %d old documents (%s); %d fetched, %s in %s\n", r.Cycle, r.NewPages, r.Refetched, text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
+	_, err := fmt.Fprintf(out, "cycle %d: %s by fetching %s (%s); %d fetched, %s in %s\n", r.Cycle, plural(r.NewPages, "new page"), plural(r.Refetched, "old document"), text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Unknown > 0 {
 		fmt.Fprintf(note, "forage: %d more pages may be new or old: 'forage pages --new-since %d --include-unknown'\n", r.Unknown, r.Cycle)
 	}
