@@ -54,7 +54,12 @@ has gone by since the last cycle. --plan stops there.
 			}
 			plan.Sites = args
 			plan.Text = budget.String()
-			plan.Budget = budget.of
+			plan.Budget = func(known int) int {
+				if budget.share > 0 { // small sites too are looked at
+					return max(1, budget.of(known))
+				}
+				return budget.of(known)
+			}
 			if plan.Total > 0 {
 				if !cmd.Flags().Changed("budget") {
 					plan.Budget, plan.Text = nil, ""
@@ -117,7 +122,7 @@ has gone by since the last cycle. --plan stops there.
 	}
 	ff.add(cmd)
 	f := cmd.Flags()
-	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known")
+	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known, at least one")
 	f.IntVar(&plan.Total, "total-budget", 0, "old documents to fetch over all sites, shared by what each is expected to find; without --budget no other limit (0: no limit)")
 	f.IntVar(&plan.Min, "min", 0, "least share of --total-budget for a site")
 	f.IntVar(&plan.Max, "max", 0, "largest share of --total-budget for a site (0: no limit)")
