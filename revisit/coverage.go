@@ -156,6 +156,3 @@ func (m *missed) interval(n int, more float64) (low, high float64) {
 	mid, half := p*trials+z*z/2, z*math.Sqrt(trials*p*(1-p)+z*z/4)
 	return max(0, (mid-half)/(trials+z*z)) * mean, min(1, (mid+half)/(trials+z*z)) * mean
 }
-
-// Audit reports whether Next returned the document fetched longest ago.
-func (p *Index) Audit() bool { return p.fetches%indexAudit == indexAudit-1 }

@@ -207,7 +207,7 @@ func (p *Index) take(n int) {
 
 // Next returns the document with the largest index, or the one fetched longest ago.
 func (p *Index) Next() (graph.Node, bool) {
-	if p.fetches%indexAudit == indexAudit-1 {
+	if p.Audit() {
 		if v, ok := p.oldest(nil); ok {
 			return v, true
 		}
@@ -227,10 +227,13 @@ func (p *Index) Next() (graph.Node, bool) {
 	}
 }
 
+// Audit reports whether Next returned the document fetched longest ago.
+func (p *Index) Audit() bool { return p.fetches%indexAudit == indexAudit-1 }
+
 // Observe credits the document and puts it back into the calendar.
 func (p *Index) Observe(v Visit) {
 	d := &p.docs[v.Page]
-	if p.fetches%indexAudit != indexAudit-1 {
+	if !p.Audit() {
 		p.worth = p.value(d)
 	}
 	p.fetches++
