@@ -192,7 +192,7 @@ func printDemo(w io.Writer, rows []demoRow) error {
 	fmt.Fprintf(w, "Week 0: a full crawl of the site found %d pages.\n", first.NewPages)
 	fmt.Fprint(w, "Then, each week, a few old documents are fetched again to find what is new:\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "week\tnew pages\tfound\told fetched\ta full recrawl fetches\toverhead\t")
+	fmt.Fprintln(t, "week\tto find\tfound\told fetched\ta full recrawl fetches\toverhead\t")
 	var there, found, fetched, full int64
 	longest := 1
 	for _, r := range rest {
