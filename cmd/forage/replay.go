@@ -33,7 +33,7 @@ what was not there, ETag and Last-Modified that change when a document did.
 
 The first line on stdout is the base URL; nothing follows it. POST /-/replay?at=K
 switches to snapshot K, GET /-/replay tells the version and what has been served.`,
-		Example: "  forage replay site.snap.gz --addr 127.0.0.1:8000 --at 3\n  curl -X POST '127.0.0.1:8000/-/replay?at=4'",
+		Example: "  forage replay site.snap.gz --addr 127.0.0.1:8000 --at 3\n  forage crawl http://127.0.0.1:8000/ --allow-private 127.0.0.0/8 --delay 0\n  curl -X POST '127.0.0.1:8000/-/replay?at=4'",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := snap.Open(args[0])
