@@ -469,6 +469,7 @@ func (e *engine) take(j *job) {
 		e.release(j, now)
 		e.spent(j.site)
 	}
+	j.out.Release()
 }
 
 // openCycle writes the cycle when the first answer of it is in.

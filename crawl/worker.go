@@ -49,9 +49,6 @@ func (r *reader) do(ctx context.Context, j *job) {
 		j.rules, j.out, j.err = r.client.Robots(ctx, j.url)
 		return
 	}
-	if cap(r.buf) > 1<<20 {
-		r.buf = nil // one large page must not hold memory for the rest of the run
-	}
 	req := &fetch.Request{URL: j.url, Any: j.list, Buffer: r.buf[:0]}
 	if j.work == fetchOld {
 		req.ETag, req.LastModified = j.etag, j.lastModified
@@ -60,9 +57,11 @@ func (r *reader) do(ctx context.Context, j *job) {
 	if j.err != nil || j.out.Class != fetch.OK {
 		return
 	}
-	if cap(j.out.Body) > cap(r.buf) {
+	j.content = r.read(j)
+	if n := cap(j.out.Body); n > 1<<20 {
+		*r = reader{client: r.client} // one large page must not hold memory for the rest of the run
+	} else if n > cap(r.buf) {
 		r.buf = j.out.Body[:0]
 	}
-	j.content = r.read(j)
-	j.out.Body, j.out.Header = nil, ""
+	j.out.Body, j.out.Header = nil, "" // its place is held until the loop has worked its links off
 }

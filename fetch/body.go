@@ -5,12 +5,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 )
 
 // readBody reads and decodes at most limit bytes of body into the request's buffer, notes in
 // o how that went, and returns the bytes. A body that turns out to be of a type that we do
 // not read is left after its first bytes.
-func (c *Client) readBody(r *Request, o *Outcome, body io.Reader, limit int64) []byte {
+func (c *Client) readBody(ctx context.Context, r *Request, o *Outcome, body io.Reader, limit int64, end time.Time) []byte {
 	m := &meter{r: body}
 	defer func() { o.Wire += m.n }()
 	d, err := decode(m, o.Header.Values("Content-Encoding"), limit)
@@ -26,6 +27,10 @@ func (c *Client) readBody(r *Request, o *Outcome, body io.Reader, limit int64) [
 	sniffed := r.Any || o.Class != OK
 	for {
 		if len(b) == cap(b) {
+			if len(b) >= largeBody && o.place == nil && !c.enter(ctx, o, end) {
+				o.Cut = CutRoom
+				break
+			}
 			b = grow(b, limit)
 		}
 		n, err := d.Read(b[len(b):cap(b)])
@@ -55,7 +60,7 @@ func (c *Client) readBody(r *Request, o *Outcome, body io.Reader, limit int64) [
 		}
 	}
 	o.Undecoded = d.raw
-	if o.Cut == CutShort || o.Cut == CutTime {
+	if o.Cut == CutShort || o.Cut == CutTime || o.Cut == CutRoom {
 		o.Reason = "the body was " + o.Cut.String()
 		if len(b) == 0 && o.Class == OK {
 			o.Class = Broken

@@ -34,6 +34,7 @@ type Config struct {
 	HeaderWait   time.Duration  // from the request to the end of the header block; 0 means 30 s
 	ConnectWait  time.Duration  // for a connection, and again for TLS; 0 means 10 s
 	MaxBody      int64          // bytes kept of a decoded body; the rest is cut; 0 means 15 MiB
+	MaxHeld      int64          // bytes of bodies over 1 MiB held at once, until Outcome.Release; 0 means 128 MiB; room for one in any case
 	MaxHeader    int64          // bytes of a header block; 0 means 1 MiB
 	AllowPrivate []netip.Prefix // addresses to connect to although they are not public
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
@@ -70,6 +71,7 @@ type Client struct {
 	h2, h1   *http.Transport // h1 for hosts that misdirect HTTP/2
 	idle     *idle           // connections of plain
 	resolver *net.Resolver
+	large    chan struct{} // a place for each large body held
 }
 
 // New returns a client. It fails if the configuration cannot work.
@@ -91,6 +93,9 @@ func New(cfg Config) (*Client, error) {
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = 15 << 20
 	}
+	if cfg.MaxHeld == 0 {
+		cfg.MaxHeld = 128 << 20
+	}
 	if cfg.MaxHeader == 0 {
 		cfg.MaxHeader = 1 << 20
 	}
@@ -110,6 +115,7 @@ func New(cfg Config) (*Client, error) {
 	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, Control: c.guard.control, KeepAlive: 30 * time.Second}
 	c.h2, c.h1 = c.transport(true), c.transport(false)
 	c.idle = newIdle(cfg.Parallel)
+	c.large = make(chan struct{}, max(1, cfg.MaxHeld/cfg.MaxBody))
 	return c, nil
 }
 
@@ -156,7 +162,8 @@ type Request struct {
 
 // Fetch sends r and returns what came of it. The error is ctx's own, and nothing else.
 // It blocks for at most Config.Timeout. Memory: the decoded body, at most MaxBody, and some
-// 100 KiB (br and zstd: up to 16 MiB) for decoding.
+// 100 KiB (br and zstd: up to 16 MiB) for decoding. A body over 1 MiB may have to wait for others
+// to be released, see Outcome.Release.
 func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	start := time.Now()
 	o := &Outcome{URL: r.URL}
@@ -178,6 +185,7 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	}
 	o.Elapsed = time.Since(start)
 	if err := ctx.Err(); err != nil && (!o.Class.Answered() || o.Cut != Whole) {
+		o.Release()
 		return o, err
 	}
 	return o, nil

@@ -224,7 +224,7 @@ func readAnswer(b []byte) (*Outcome, error) {
 		return o, err
 	}
 	cn.body.frame(h)
-	c.judge(&Request{}, o, &cn.body)
+	c.judge(context.Background(), &Request{}, o, &cn.body, time.Time{})
 	return o, nil
 }
 

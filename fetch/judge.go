@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,8 +16,9 @@ import (
 // smallBody is how much is read of a body that serves only to tell what kind of answer this is.
 const smallBody = 16 << 10
 
-// judge fills o from the status, the header and as much of the body as the answer deserves.
-func (c *Client) judge(r *Request, o *Outcome, body io.Reader) {
+// judge fills o from the status, the header and as much of the body as the answer deserves, and
+// as comes before end.
+func (c *Client) judge(ctx context.Context, r *Request, o *Outcome, body io.Reader, end time.Time) {
 	o.ContentType = o.Header.Get("Content-Type")
 	o.ETag = o.Header.Get("ETag")
 	o.LastModified = o.Header.Get("Last-Modified")
@@ -53,7 +55,7 @@ func (c *Client) judge(r *Request, o *Outcome, body io.Reader) {
 	}
 	if o.Class != OK {
 		o.RetryAfter = retryAfter(o.Header, time.Now())
-		if n := c.readBody(r, o, body, smallBody); o.blockedBy(n) {
+		if n := c.readBody(ctx, r, o, body, smallBody, end); o.blockedBy(n) {
 			o.Class = Blocked
 		}
 		o.Body, o.Cut, o.Undecoded = nil, Whole, false
@@ -67,13 +69,14 @@ func (c *Client) judge(r *Request, o *Outcome, body io.Reader) {
 		o.Class, o.Reason = NotHTML, "content type "+o.ContentType
 		return // the body is not read: the connection is closed instead
 	}
-	b := c.readBody(r, o, body, limit)
+	b := c.readBody(ctx, r, o, body, limit, end)
 	if o.Class != OK {
 		return
 	}
 	o.Body = b
 	if o.blockedBy(b) {
-		o.Class, o.Body = Blocked, nil
+		o.Class = Blocked
+		o.Release()
 	}
 }
 

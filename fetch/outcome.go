@@ -81,9 +81,12 @@ const (
 	CutLong             // longer than MaxBody
 	CutTime             // the time was over
 	CutShort            // the connection or the encoding broke off
+	CutRoom             // too many large bodies were held all the time, see Release
 )
 
-func (c Cut) String() string { return [...]string{"whole", "too long", "timed out", "broken off"}[c] }
+func (c Cut) String() string {
+	return [...]string{"whole", "too long", "timed out", "broken off", "cut: too many large bodies at once"}[c]
+}
 
 // A Kind groups media types by how a document is read.
 type Kind uint8
@@ -97,7 +100,7 @@ const (
 )
 
 // An Outcome is what one request came to. Strings and slices belong to the caller, but Body
-// lies in the buffer that the request brought, if there was room.
+// lies in the buffer that the request brought, if there was room, and is good until Release.
 type Outcome struct {
 	Class  Class
 	Status int    // 0: no answer
@@ -122,6 +125,8 @@ type Outcome struct {
 	Took    time.Duration  // from the request to the end of the header block
 	Elapsed time.Duration  // from the request to the end
 	Wire    int64          // bytes of header block and body, as transferred
+
+	place chan struct{} // where Body has a place as a large one
 }
 
 // Truncated reports whether Body is only a prefix.

@@ -50,7 +50,7 @@ func (c *Client) plain(ctx context.Context, u *url.URL, r *Request, o *Outcome, 
 		if ctx.Done() != nil {
 			stop = context.AfterFunc(ctx, func() { cn.Close() })
 		}
-		err := c.exchange(cn, u, r, o, start, end)
+		err := c.exchange(ctx, cn, u, r, o, start, end)
 		undisturbed := stop()
 		if err == nil {
 			if undisturbed && cn.reusable() {
@@ -71,7 +71,7 @@ func (c *Client) plain(ctx context.Context, u *url.URL, r *Request, o *Outcome, 
 }
 
 // exchange sends the request and reads the answer. An error means that there was none.
-func (c *Client) exchange(cn *conn, u *url.URL, r *Request, o *Outcome, start, end time.Time) error {
+func (c *Client) exchange(ctx context.Context, cn *conn, u *url.URL, r *Request, o *Outcome, start, end time.Time) error {
 	wait := time.Now().Add(c.cfg.HeaderWait)
 	if wait.After(end) {
 		wait = end
@@ -96,7 +96,7 @@ func (c *Client) exchange(cn *conn, u *url.URL, r *Request, o *Outcome, start, e
 			return err
 		}
 	}
-	c.judge(r, o, &cn.body)
+	c.judge(ctx, r, o, &cn.body, end)
 	return nil
 }
 

@@ -203,7 +203,7 @@ func reason(d *store.Doc, site *store.Site) string {
 	case d.Kind == store.Soft404:
 		s += " with the body that the site gives for what is not there"
 	case d.Truncated:
-		s += ", cut at the size limit"
+		s += ", of a body that was cut: too long, or not all of it came in time"
 	}
 	if d.Seed {
 		s += "; it was given by hand"
