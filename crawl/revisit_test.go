@@ -4,12 +4,10 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"testing"
 
 	"forage/graph"
-	"forage/replay"
 	"forage/snap"
 	"forage/store"
 )
@@ -20,19 +18,10 @@ func TestBudget(t *testing.T) {
 	for _, h := range histories(t) {
 		t.Run(h.Site, func(t *testing.T) {
 			t.Parallel()
-			server, err := replay.New(h, 0, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			web := httptest.NewServer(server)
-			defer web.Close()
-			c, err := Open(loopback(t.TempDir()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			server, base := served(t, h)
+			c := open(t, nil)
 			ctx := context.Background()
-			if _, err := c.Run(ctx, []Seed{{URL: web.URL + "/"}}); err != nil {
+			if _, err := c.Run(ctx, []Seed{{URL: base + "/"}}); err != nil {
 				t.Fatal(err)
 			}
 			for k := 1; k <= min(len(h.Snapshots)-1, 8); k++ {
@@ -75,19 +64,10 @@ func TestBudget(t *testing.T) {
 // old document fetched, everything new that can be reached from it through new documents.
 func TestCredit(t *testing.T) {
 	h := snap.Blog(rand.New(rand.NewPCG(3, 4)), 6)
-	server, err := replay.New(h, 0, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(server)
-	defer web.Close()
-	c, err := Open(loopback(t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	server, base := served(t, h)
+	c := open(t, nil)
 	ctx := context.Background()
-	if _, err := c.Run(ctx, []Seed{{URL: web.URL + "/"}}); err != nil {
+	if _, err := c.Run(ctx, []Seed{{URL: base + "/"}}); err != nil {
 		t.Fatal(err)
 	}
 	credited := 0
@@ -153,17 +133,8 @@ func TestPartialFirstVisit(t *testing.T) {
 	for _, h := range histories(t) {
 		t.Run(h.Site, func(t *testing.T) {
 			t.Parallel()
-			server, err := replay.New(h, 0, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			web := httptest.NewServer(server)
-			defer web.Close()
-			c, err := Open(loopback(t.TempDir()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			server, base := served(t, h)
+			c := open(t, nil)
 			st := h.At(0)
 			first := map[string]bool{}
 			for v, alive := range st.Alive {
@@ -179,7 +150,7 @@ func TestPartialFirstVisit(t *testing.T) {
 			}
 			limit := max(1, pages/10)
 			ctx := context.Background()
-			r, err := c.Run(ctx, []Seed{{URL: web.URL + "/", Rules: store.Rules{MaxPages: limit}}})
+			r, err := c.Run(ctx, []Seed{{URL: base + "/", Rules: store.Rules{MaxPages: limit}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +170,7 @@ func TestPartialFirstVisit(t *testing.T) {
 					}
 				}
 			}
-			if r, err = c.Run(ctx, []Seed{{URL: web.URL + "/", Rules: store.Rules{MaxPages: limit}}}); err != nil || r.Fetched != 0 || len(r.Finished) != 1 {
+			if r, err = c.Run(ctx, []Seed{{URL: base + "/", Rules: store.Rules{MaxPages: limit}}}); err != nil || r.Fetched != 0 || len(r.Finished) != 1 {
 				t.Errorf("the same crawl again fetched %d, finished %v, %v", r.Fetched, r.Finished, err)
 			}
 		})
@@ -262,19 +233,10 @@ func abandon(t *testing.T, next Plan) {
 // first in a cycle is credited to one fetch, the cycle's last one included.
 func TestFirstFinders(t *testing.T) {
 	h := snap.Blog(rand.New(rand.NewPCG(3, 4)), 8)
-	server, err := replay.New(h, 0, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(server)
-	defer web.Close()
-	c, err := Open(loopback(t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	server, base := served(t, h)
+	c := open(t, nil)
 	ctx := context.Background()
-	if _, err := c.Run(ctx, []Seed{{URL: web.URL + "/"}}); err != nil {
+	if _, err := c.Run(ctx, []Seed{{URL: base + "/"}}); err != nil {
 		t.Fatal(err)
 	}
 	last := 0
