@@ -131,7 +131,7 @@ func (e *engine) count(s *site, fetches, bytes, failures int64) {
 
 // again puts a document back to be asked for later.
 func (e *engine) again(j *job, d *store.Doc) {
-	d.Reason = "waits: " + j.out.Class.String()
+	d.Reason = j.out.Class.String()
 	e.fail(e.db.Put(d))
 	j.host.front = append(j.host.front, j.item)
 	e.wake(j.host)
