@@ -192,7 +192,7 @@ func reason(d *store.Doc, site *store.Site) string {
 		}
 		return "waits for its turn"
 	case store.Skipped:
-		return "not fetched: " + why
+		return "not fetched: " + why + skips[why]
 	case store.Failed:
 		return fmt.Sprintf("could not be fetched (%d tries): %s", d.Attempts, why)
 	}
@@ -209,6 +209,14 @@ func reason(d *store.Doc, site *store.Site) string {
 		s += "; it was given by hand"
 	}
 	return s
+}
+
+// skips tells what the short reasons mean, of which a rule of the site is one.
+var skips = map[string]string{
+	"scope":   " (outside of the site whose link led there; 'forage crawl URL' makes it a site of its own)",
+	"include": " (no --include of the site fits)",
+	"exclude": " (an --exclude of the site fits)",
+	"depth":   " (beyond --max-depth of the site)",
 }
 
 func (e *explanation) print(w io.Writer) error {
