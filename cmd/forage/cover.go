@@ -71,8 +71,9 @@ the same. --plan tells what it would take.`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set := cmd.Flags().Changed
-			for flag, v := range map[string]float64{"k": float64(f.o.Budget), "multi": float64(f.o.Multi), "max-degree": float64(f.o.MaxDegree), "q": f.o.Q, "p": f.o.P, "partial": f.o.Partial, "threads": float64(f.o.Threads)} {
-				if set(flag) && v == 0 {
+			numbers := map[string]float64{"k": float64(f.o.Budget), "multi": float64(f.o.Multi), "max-degree": float64(f.o.MaxDegree), "q": f.o.Q, "p": f.o.P, "partial": f.o.Partial, "threads": float64(f.o.Threads)}
+			for _, flag := range sortedKeys(numbers) {
+				if set(flag) && numbers[flag] == 0 {
 					return usagef("--%s: want more than 0", flag)
 				}
 			}
