@@ -204,7 +204,7 @@ func partial(s *site, c *store.Counters) (bool, string) {
 	case s.full:
 		return true, "stopped by " + s.limit
 	case c.Queued() > 0:
-		return true, fmt.Sprintf("%d documents were not fetched", c.Queued())
+		return true, fmt.Sprintf("documents that were not fetched: %d", c.Queued())
 	case failed*20 > c.Known()-c.State[store.Skipped]:
 		return true, fmt.Sprintf("%d documents could not be fetched", failed)
 	}

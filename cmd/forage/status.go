@@ -212,10 +212,11 @@ func (s *status) print(w io.Writer, hubs bool) error {
 	}
 	t.Flush()
 	for _, r := range s.BySite {
-		for what, v := range map[string]any{"": r.Reason, "first visit partial: ": r.Partial} {
-			if v != nil {
-				fmt.Fprintf(w, "  %s: %s%v\n", r.Site, what, v)
-			}
+		if r.Reason != nil {
+			fmt.Fprintf(w, "  %s: %v\n", r.Site, r.Reason)
+		}
+		if r.Partial != nil {
+			fmt.Fprintf(w, "  %s: first visit partial: %v\n", r.Site, r.Partial)
 		}
 		if r.NeedsJS {
 			fmt.Fprintf(w, "  %s: its pages have scripts but next to no links; it seems to need JavaScript\n", r.Site)
@@ -224,7 +225,7 @@ func (s *status) print(w io.Writer, hubs bool) error {
 			fmt.Fprintf(w, "  %s: trap: %s\n", r.Site, trap)
 		}
 		for _, reason := range sortedKeys(r.Waiting) {
-			fmt.Fprintf(w, "  %s: %s for %q\n", r.Site, plural(int64(r.Waiting[reason]), "URL waits or failed"), reason)
+			fmt.Fprintf(w, "  %s: %s for %q\n", r.Site, plural(int64(r.Waiting[reason]), "URL")+" waiting or failed", reason)
 		}
 	}
 	if err := printDiscovery(w, s.BySite, hubs); err != nil {

@@ -41,3 +41,24 @@ func TestStatusWidth(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusNotes: what is told of a site below the table comes in one order.
+func TestStatusNotes(t *testing.T) {
+	s := &status{Sites: 1, BySite: []siteStatus{{Site: "a.test", State: "done", Reason: "stopped by --max-pages", Partial: "cut",
+		Traps: []string{"/cal/"}, Waiting: map[string]int{"timeout": 1, "503": 2}}}}
+	const want = `  a.test: stopped by --max-pages
+  a.test: first visit partial: cut
+  a.test: trap: /cal/
+  a.test: 2 URLs waiting or failed for "503"
+  a.test: 1 URL waiting or failed for "timeout"
+`
+	for range 20 {
+		var b strings.Builder
+		if err := s.print(&b, false); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Fatalf("status:\n%s\nwant in it:\n%s", b.String(), want)
+		}
+	}
+}
