@@ -131,6 +131,7 @@ func (e *engine) queued(s *site, d *store.Doc) *host {
 	if h.cursors[s.ID] == nil {
 		h.cursors[s.ID] = newCursor(graph.None)
 		e.fail(e.restoreHost(h))
+		e.meet(s, h)
 	}
 	return h
 }

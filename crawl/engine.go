@@ -71,6 +71,8 @@ type site struct {
 	rv       *rediscovery
 	fine     bool // it answered in this run, other than by trouble of its own
 	bench    bench
+	fresh    int      // hosts that take part and have answered nothing yet
+	door     []*host  // that wait to take part
 	order    *ordered // an explorer orders the first visit; nil: the order of discovery
 }
 
@@ -468,6 +470,7 @@ func (e *engine) take(j *job) {
 		e.answered(j)
 		e.release(j, now)
 		e.spent(j.site)
+		e.met(h)
 	}
 	j.out.Release()
 }
@@ -548,6 +551,7 @@ func (e *engine) giveUp(h *host, why string) {
 		return
 	}
 	h.givenUp = why
+	e.met(h)
 	e.q.Pause(h.id, why)
 	if e.dropHost(h, why) {
 		e.cfg.Log.Warn("a host is left alone for the rest of this run", "host", h.name, "reason", why)

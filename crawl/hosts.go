@@ -38,6 +38,8 @@ type host struct {
 	waiting bool               // for a robots.txt or probe: nothing else is given out
 	failed  int                // requests in a row without an answer
 	givenUp string             // why nothing more is asked in this run
+	fresh   *site              // whose door it came through, and of which it has answered nothing yet
+	outside bool               // it waits at that door
 	// addressed: the frontier knows the address, or could not be told.
 	addressed bool
 	lastOut   time.Time
@@ -75,12 +77,17 @@ func (e *engine) host(name string) *host {
 // Fill gives out items of a host for the frontier: what was put in front, then what waits in
 // the store. Documents that the rules or robots.txt leave out are settled here, because they
 // cost no request.
-func (e *engine) Fill(id frontier.Host, max int, into []item) []item {
+func (e *engine) Fill(id frontier.Host, max int, into []item) (given []item) {
 	h := e.byID[id]
-	if h.waiting || h.givenUp != "" || e.stopping {
+	if h.waiting || h.givenUp != "" || e.stopping || h.outside {
 		return into
 	}
 	n := len(into) + max
+	defer func() {
+		if len(given) == 0 && !h.waiting {
+			e.met(h) // nothing there is to be asked for
+		}
+	}()
 	for len(h.front) > 0 && len(into) < n {
 		it := h.front[0]
 		h.front = h.front[1:]
@@ -176,4 +183,43 @@ func (e *engine) Spill(id frontier.Host, items []item) {
 }
 
 // wake makes the frontier ask for a host's items after the next commit, when they can be read.
-func (e *engine) wake(h *host) { e.woken[h] = true }
+func (e *engine) wake(h *host) {
+	if !h.outside {
+		e.woken[h] = true
+	}
+}
+
+// maxFresh is how many hosts of a domain are made acquaintance with at once on a first visit.
+// Hosts share what may be asked, each in its turn: if all that become known had a turn, a
+// domain that makes up names without end would leave none for its real hosts.
+const maxFresh = 16
+
+// meet has a host of s, which is new in this run, take part, or wait at the door. Hosts that
+// an earlier run asked, and may have to leave alone for long, do not count.
+func (e *engine) meet(s *site, h *host) {
+	switch {
+	case s.Rules.Scope != "domain" || s.rv != nil || s.order != nil || h.kept != 0 || h.fresh != nil || h.outside:
+	case s.fresh < maxFresh:
+		s.fresh++
+		h.fresh = s
+	default:
+		h.outside = true
+		s.door = append(s.door, h)
+	}
+}
+
+// met notes that a host has answered, or will not be asked: the next one at the door takes part.
+func (e *engine) met(h *host) {
+	s := h.fresh
+	if s == nil {
+		return
+	}
+	h.fresh = nil
+	if s.fresh--; len(s.door) > 0 {
+		next := s.door[0]
+		s.door = s.door[1:]
+		next.outside = false
+		e.meet(s, next)
+		e.wake(next)
+	}
+}

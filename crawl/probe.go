@@ -20,6 +20,7 @@ func (e *engine) robots(j *job, now time.Time) {
 	o := h.origins[j.url]
 	if j.rules == nil || j.rules.Unreachable() {
 		o.tries++
+		e.met(h)
 		why := "robots.txt: " + unreachable(j.out)
 		e.fail(e.db.PutHost(&store.Host{Origin: h.name, RobotsAt: e.c.now(), RobotsStatus: j.out.Status, RobotsProblem: why, NotBefore: h.kept, Failures: h.failures}))
 		if j.out.Class == fetch.Timeout {

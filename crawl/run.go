@@ -74,6 +74,7 @@ func (c *Crawl) Run(ctx context.Context, seeds []Seed) (*Result, error) {
 			h := e.host(name)
 			h.cursors[id] = newCursor(graph.None)
 			e.fail(e.restoreHost(h))
+			e.meet(e.sites[id], h)
 			e.wake(h)
 		}
 		return true
