@@ -35,9 +35,11 @@ func (s *site) recrawls(lists bool) (first []learnt, weeks []recrawl) {
 		n = s.pages
 	}
 	var templates revisit.Templates
+	var listed revisit.Lists
 	page := func(v, t int) revisit.Page {
+		list, number := listed.Of(s.kind[v], s.urls[v])
 		return revisit.Page{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: v >= s.pages && s.main[v] >= 0 && int(s.main[v]) <= t,
-			Index: v < s.pages && revisit.IsIndex(s.urls[v]), Template: templates.Of(s.kind[v], s.urls[v]), Depth: revisit.Depth(s.urls[v]), Links: len(s.weeks[t].links[v]), Born: t}
+			Index: v < s.pages && revisit.IsIndex(s.urls[v]), Template: templates.Of(s.kind[v], s.urls[v]), List: list, Number: number, Depth: revisit.Depth(s.urls[v]), Links: len(s.weeks[t].links[v]), Born: t}
 	}
 	born := func(v int) int32 {
 		if v < s.pages {

@@ -65,3 +65,46 @@ func TestTwins(t *testing.T) {
 		})
 	}
 }
+
+// TestLastPage has a site of 40 articles and two lists over numbered pages. Of these the last
+// pages come first: page 5 of one, and once 6 is known page 6. Years are no list.
+func TestLastPage(t *testing.T) {
+	var lists Lists
+	b := NewBest(0)
+	learn := func(v graph.Node, path string, template int32) {
+		list, number := lists.Of(HTML, path)
+		b.Learn(v, Page{Template: template, Links: 10, Depth: 2, List: list, Number: number})
+	}
+	paths := []string{"/n/2/", "/n/3/", "/n/4/", "/n/5/", "/m/page/2/", "/2019/", "/2020/", "/2021/"}
+	for v, path := range paths {
+		learn(graph.Node(v), path, int32(min(v/4, 2)))
+	}
+	for v := graph.Node(8); v < 48; v++ {
+		learn(v, "/a.html", 3)
+	}
+	b.Begin(1, 2)
+	var got []graph.Node
+	for range 2 {
+		v, _ := b.Next()
+		got = append(got, v)
+		visit := Visit{Page: v, Cost: 1}
+		if v == 3 {
+			learn(48, "/n/6/", 0)
+			visit.Led, visit.Found = []graph.Node{48}, []graph.Node{48}
+		}
+		b.Observe(visit)
+	}
+	b.End(Cycle{New: 1, H: NewH([]graph.Node{48}, nil, []graph.Node{3}, func(v graph.Node) []graph.Node {
+		if v == 3 {
+			return []graph.Node{48}
+		}
+		return nil
+	})})
+	slices.Sort(got)
+	if want := []graph.Node{3, 4}; !slices.Equal(got, want) {
+		t.Errorf("fetches %v first, want the last pages %v", got, want)
+	}
+	if b.docs[48].role != lastPage || b.docs[3].role == lastPage {
+		t.Errorf("pages 6 and 5 have the roles %d and %d, want page 6 alone to be the last", b.docs[48].role, b.docs[3].role)
+	}
+}

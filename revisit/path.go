@@ -2,6 +2,7 @@ package revisit
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +36,42 @@ func (t *Templates) Of(kind Kind, path string) int32 {
 		t.number[b.String()] = n
 	}
 	return n
+}
+
+// Lists numbers the lists of a site that go on over numbered pages, as /news/page/2/ and
+// /tags/go/3.html do. The zero value is ready.
+type Lists struct{ number map[string]int32 }
+
+// Of returns the list of a page, 0 for none, and the page's number in it. The number must be
+// the last part of the path, alone or after "page", without leading zeros.
+func (l *Lists) Of(kind Kind, path string) (list int32, number int) {
+	if kind != HTML {
+		return 0, 0
+	}
+	end := len(strings.TrimSuffix(path, "/"))
+	if dot := strings.LastIndexByte(path[:end], '.'); dot > strings.LastIndexByte(path[:end], '/') {
+		end = dot
+	}
+	start := end
+	for start > 0 && digit(path[start-1]) {
+		start--
+	}
+	stem := strings.TrimSuffix(strings.TrimSuffix(path[:start], "-"), "page")
+	if start == end || path[start] == '0' || !strings.HasSuffix(stem, "/") {
+		return 0, 0
+	}
+	number, err := strconv.Atoi(path[start:end])
+	if err != nil {
+		return 0, 0
+	}
+	if l.number == nil {
+		l.number = make(map[string]int32)
+	}
+	name := path[:start] + "#" + path[end:]
+	if l.number[name] == 0 {
+		l.number[name] = int32(len(l.number)) + 1
+	}
+	return l.number[name], number
 }
 
 // Depth returns how many directories stand in a path: 0 for /a.html and /a/, 1 for /b/a.html.

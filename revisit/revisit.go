@@ -35,6 +35,8 @@ type Page struct {
 	Main     bool  // a feed or sitemap at a well-known place, linked from home, or part of a main sitemap
 	Index    bool  // a page whose name is one that lists of pages go by, as /blog/ or /archive.html
 	Template int32 // pages with the same directory, digits masked, share a number, from 0
+	List     int32 // pages of one list that goes on over numbered pages share a number, from 1; 0: none
+	Number   int   // its number in List
 	Depth    int   // directories in its path; 0 at the root
 	Links    int   // documents of the site that it links to
 	Born     int   // cycle in which it was found; 0: the first crawl

@@ -74,6 +74,7 @@ type Site struct {
 	kids      [][]graph.Node
 	sitemaps  map[graph.Node][]graph.Node // a sitemap's links to sitemaps and feeds
 	templates Templates
+	lists     Lists
 	home      graph.Node
 
 	news    int          // pages found in this cycle
@@ -254,8 +255,9 @@ func (s *Site) learn(docs []Document) []graph.Node {
 		v := graph.Node(len(s.docs))
 		s.node[d.Key] = v
 		s.key = append(s.key, d.Key)
+		list, number := s.lists.Of(d.Kind, d.Path)
 		s.docs = append(s.docs, Page{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML, Index: d.Kind == HTML && IsIndex(d.Path),
-			Template: s.templates.Of(d.Kind, d.Path), Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle})
+			Template: s.templates.Of(d.Kind, d.Path), List: list, Number: number, Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle})
 		s.found = append(s.found, int32(s.cycle))
 		s.last = append(s.last, int32(s.cycle))
 		s.gone = append(s.gone, false)

@@ -52,12 +52,12 @@ func TestSite(t *testing.T) {
 	s.Start(firstCrawl())
 	// By path: / /2019/9/a /2019/10/b /feed.xml /part.xml /sitemap.xml.
 	want := []string{
-		"learn 0 {Kind:0 Home:true Main:false Index:false Template:0 Depth:0 Links:3 Born:0}",
-		"learn 1 {Kind:0 Home:false Main:false Index:false Template:1 Depth:2 Links:1 Born:0}",
-		"learn 2 {Kind:0 Home:false Main:false Index:false Template:1 Depth:2 Links:1 Born:0}",
-		"learn 3 {Kind:1 Home:false Main:true Index:false Template:2 Depth:0 Links:3 Born:0}",
-		"learn 4 {Kind:2 Home:false Main:true Index:false Template:3 Depth:0 Links:2 Born:0}",
-		"learn 5 {Kind:2 Home:false Main:true Index:false Template:3 Depth:0 Links:1 Born:0}",
+		"learn 0 {Kind:0 Home:true Main:false Index:false Template:0 List:0 Number:0 Depth:0 Links:3 Born:0}",
+		"learn 1 {Kind:0 Home:false Main:false Index:false Template:1 List:0 Number:0 Depth:2 Links:1 Born:0}",
+		"learn 2 {Kind:0 Home:false Main:false Index:false Template:1 List:0 Number:0 Depth:2 Links:1 Born:0}",
+		"learn 3 {Kind:1 Home:false Main:true Index:false Template:2 List:0 Number:0 Depth:0 Links:3 Born:0}",
+		"learn 4 {Kind:2 Home:false Main:true Index:false Template:3 List:0 Number:0 Depth:0 Links:2 Born:0}",
+		"learn 5 {Kind:2 Home:false Main:true Index:false Template:3 List:0 Number:0 Depth:0 Links:1 Born:0}",
 	}
 	if !slices.Equal(p.told, want) {
 		t.Fatalf("Start told %q, want %q", p.told, want)
