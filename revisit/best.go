@@ -30,6 +30,7 @@ import (
 // and 12 bytes for each pattern that a document shows.
 type Best struct {
 	cfg   tuning
+	prior *Prior
 	stop  float64
 	cycle int
 
@@ -169,7 +170,7 @@ type turn struct {
 func NewBest(stop float64) *Best { return newBest(bestTuning, stop) }
 
 func newBest(cfg tuning, stop float64) *Best {
-	b := &Best{cfg: cfg, stop: stop, pools: make([]pool, 1), segments: make(map[graph.Node][]segment), watched: []float64{0}, shown: make(map[uint64]bool)}
+	b := &Best{cfg: cfg, prior: &prior, stop: stop, pools: make([]pool, 1), segments: make(map[graph.Node][]segment), watched: []float64{0}, shown: make(map[uint64]bool)}
 	for i := range 128 {
 		b.faded = append(b.faded, math.Pow(cfg.fade, float64(i)))
 	}
@@ -284,8 +285,7 @@ func (b *Best) cast(v graph.Node) {
 			role = -1
 		}
 	}
-	// Numbers that leave many gaps, as years do, are no list's.
-	if l := d.page.List; l > 0 && b.lists[l].last == v && b.lists[l].number <= 2*int(b.lists[l].pages)+1 {
+	if l := d.page.List; l > 0 && b.lists[l].last == v && IsDense(b.lists[l].number, int(b.lists[l].pages)) {
 		role = lastPage
 	}
 	if d.role != role {
@@ -426,11 +426,7 @@ func (b *Best) value(v graph.Node) float64 {
 	d := &b.docs[v]
 	t := int32(b.cycle)
 	tau := float64(t - d.last)
-	m := prior(&d.page)
-	if d.role == lastPage {
-		m = priorLastPage
-	}
-	m *= (1 - math.Pow(.8, tau)) / .2
+	m := b.prior.Of(&d.page, d.role == lastPage) * (1 - math.Pow(.8, tau)) / .2
 	T := d.page.Template
 	if d.role != lastPage {
 		m = b.pool(poolOf(T), m)
@@ -728,50 +724,4 @@ func (b *Best) watch(i int32, more float64) {
 	p := &b.pools[i]
 	p.shown = p.shown*b.fade(p.at) + more
 	p.at = int32(b.cycle)
-}
-
-// priorLastPage is the prior of the last page of a list. On the development sites the last
-// pages of lists show .022 of a cycle's new pages (17 sites have some) where another page
-// shows .0004 to .0008; more than twice that serves best.
-const priorLastPage = .06
-
-// prior is the share of a cycle's new pages that a document shows, of which nothing is known
-// but p. By kind, out-links, depth and name: means over the site-weeks of the 26 development
-// sites (1000ch, 111qqz, 2i2c, aakinshin, aboabo, accumulo, ada, adron, beeware, crysol,
-// dladblog, drill, flink, guangchuang, jmmv, julialang, kinjouj, kubaik, kudu, lwg, rustblog,
-// sherlockes, storm, weekref, wulc, wz2100) of what home and the main lists do not show,
-// rounded by hand: with so few sites a finer table would only learn these sites.
-func prior(p *Page) float64 {
-	switch {
-	case p.Kind != HTML && p.Main:
-		return .66
-	case p.Home:
-		return .56
-	case p.Kind != HTML:
-		return .001
-	}
-	var x float64
-	switch {
-	case p.Links < 5:
-		x = .001
-	case p.Links < 20:
-		x = .002
-	case p.Links < 60:
-		x = .006
-	default:
-		x = .03
-	}
-	switch {
-	case p.Depth == 1:
-		x *= .6
-	case p.Depth > 1:
-		x *= .3
-	}
-	switch {
-	case p.Index && p.Depth == 0:
-		x += .15
-	case p.Index && p.Depth == 1:
-		x += .05
-	}
-	return x
 }

@@ -195,7 +195,7 @@ func (p *History) tail(n int) {
 	for v := range p.pages {
 		if !p.done[v] && p.candidate(graph.Node(v)) {
 			age := float64(p.cycle - int(p.last[v]))
-			p.heap = append(p.heap, scored{prior(&p.pages[v]) * (1 - math.Pow(.8, age)), graph.Node(v)})
+			p.heap = append(p.heap, scored{prior.Of(&p.pages[v], false) * (1 - math.Pow(.8, age)), graph.Node(v)})
 		}
 	}
 	heapify(p.heap)

@@ -116,7 +116,7 @@ func (p *Index) Learn(v graph.Node, page Page) {
 	for len(p.docs) < len(p.pages) {
 		p.docs = append(p.docs, priced{due: nowhere})
 	}
-	d, c := &p.docs[v], prior(&page)
+	d, c := &p.docs[v], prior.Of(&page, false)
 	i := slices.Index(p.priors, c)
 	if i < 0 {
 		i, p.priors = len(p.priors), append(p.priors, c)

@@ -43,7 +43,7 @@ func (p *naiveIndex) Learn(v graph.Node, page Page) {
 func (p *naiveIndex) gap(v graph.Node) float64 { return float64(p.cycle) - float64(p.last[v]) }
 
 func (p *naiveIndex) rate(v graph.Node) float64 {
-	c, r := prior(&p.pages[v]), p.rates[p.pages[v].Template]
+	c, r := prior.Of(&p.pages[v], false), p.rates[p.pages[v].Template]
 	a0 := max((r.n+4*c)/(r.e+4), 1e-9)
 	return (p.n[v] + .3*c/max(c, .05)) / (p.e[v] + .3/max(a0, .05))
 }

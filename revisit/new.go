@@ -11,6 +11,7 @@ type Config struct {
 	Alpha float64 // decay of a full recrawl per cycle in od-win, in (0, 1]; 0 means 1
 	Seed  uint64  // of everything random (uniform, bandit)
 	Stop  float64 // stop when a fetch is expected to find less than this share of a cycle's new pages; 0: never
+	Prior *Prior  // of best; nil: the one that comes with it
 }
 
 // Default is the policy of a user who names none.
@@ -29,7 +30,13 @@ type Description struct {
 func Policies() []Description { return policies }
 
 var policies = []Description{
-	{Name: "best", Doc: "what the documents fetched so far do not show; learns from its own fetches and from full recrawls", new: func(c Config) Policy { return NewBest(c.Stop) }},
+	{Name: "best", Doc: "what the documents fetched so far do not show; learns from its own fetches and from full recrawls", new: func(c Config) Policy {
+		b := NewBest(c.Stop)
+		if c.Prior != nil {
+			b.prior = c.Prior
+		}
+		return b
+	}},
 	{Name: "index", Doc: "a price for each document in continuous time, no full recrawls", new: func(Config) Policy { return NewIndex() }},
 	{Name: "history", Doc: "greedy cover of what past cycles found, for sites with full recrawls", new: func(Config) Policy { return NewHistory() }},
 	{Name: "od-win", Doc: "documents that led to most new pages in past full recrawls; nothing without one", new: func(c Config) Policy { return NewODWin(c.Alpha, false) }},

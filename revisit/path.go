@@ -74,6 +74,10 @@ func (l *Lists) Of(kind Kind, path string) (list int32, number int) {
 	return l.number[name], number
 }
 
+// IsDense reports whether pages of one list whose largest number is this may well be one list:
+// years, which leave gaps below, are not.
+func IsDense(number, pages int) bool { return number <= 2*pages+1 }
+
 // Depth returns how many directories stand in a path: 0 for /a.html and /a/, 1 for /b/a.html.
 func Depth(path string) int { return max(0, strings.Count(directory(path), "/")-1) }
 

@@ -1,0 +1,56 @@
+package revisit
+
+import (
+	"math"
+	"testing"
+)
+
+// TestLearnPrior has two sites: one with 100 documents of a class that show .01, one with 4
+// that show .1, all of it alone. Weighted by the roots of 100 and 4 that makes .025.
+func TestLearnPrior(t *testing.T) {
+	var a, b Experience
+	page := Page{Links: 30, Depth: 1}
+	for range 100 {
+		a.Add(&page, false, .01, .01)
+	}
+	for range 4 {
+		b.Add(&page, false, .1, .1)
+	}
+	b.Add(&page, true, .2, .2)
+	p := LearnPrior([]*Experience{&a, &b})
+	near := func(what string, got, want float64) {
+		if math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %g, want %g", what, got, want)
+		}
+	}
+	near("page", p.Of(&page, false), .025)
+	near("links", p.Links[2], .025)
+	near("depth", p.Depth[1], 1)
+	near("last page", p.Of(&page, true), 4*.2)
+	near("home, which nobody taught", p.Of(&Page{Home: true}, false), prior.Home)
+	if got := LearnPrior(nil); got != prior {
+		t.Errorf("nobody teaches %+v, want the default", got)
+	}
+}
+
+// TestPrior is the default by class.
+func TestPrior(t *testing.T) {
+	for _, c := range []struct {
+		p    Page
+		last bool
+		want float64
+	}{
+		{Page{Home: true, Links: 100}, false, .56},
+		{Page{Kind: Sitemap, Main: true}, false, .66},
+		{Page{Kind: Feed}, false, .001},
+		{Page{Links: 100}, true, .06},
+		{Page{Links: 4}, false, .001},
+		{Page{Links: 19, Depth: 1}, false, .002 * .6},
+		{Page{Links: 20, Depth: 5, Index: true}, false, .006 * .3},
+		{Page{Links: 60, Index: true}, false, .03 + .15},
+	} {
+		if got := prior.Of(&c.p, c.last); got != c.want {
+			t.Errorf("%+v shows %g, want %g", c.p, got, c.want)
+		}
+	}
+}
