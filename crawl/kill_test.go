@@ -255,10 +255,11 @@ func TestKillRevisit(t *testing.T) {
 				return dir
 			}
 			calm := begin("calm")
-			before := server.Counts().Documents
+			before, start := server.Counts().Documents, time.Now()
 			if run(calm, time.Hour) {
 				t.Fatal("the cycle nobody killed was killed")
 			}
+			whole := time.Since(start)
 			once := server.Counts().Documents - before
 			want := cycles(t, calm) + view(t, calm)
 			r := rand.New(rand.NewPCG(5, 7))
@@ -266,7 +267,8 @@ func TestKillRevisit(t *testing.T) {
 			for round := 0; round < 2; round++ {
 				dir, here := begin(fmt.Sprint(round)), 0
 				before := server.Counts().Documents
-				for run(dir, time.Duration(40+r.IntN(150))*time.Millisecond) {
+				// As in TestKill, so that it ends however slow the machine is.
+				for run(dir, time.Duration((0.05+0.4*r.Float64()+0.02*float64(here))*float64(whole))) {
 					here++
 					if ended(t, dir) {
 						break // killed at its very end
