@@ -38,7 +38,7 @@ func (s *site) recrawls(lists bool) (first []learnt, weeks []recrawl) {
 	var listed revisit.Lists
 	page := func(v, t int) revisit.Page {
 		list, number := listed.Of(s.kind[v], s.urls[v])
-		return revisit.Page{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: v >= s.pages && s.main[v] >= 0 && int(s.main[v]) <= t,
+		return revisit.Page{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: s.isMain(v, t),
 			Index: v < s.pages && revisit.IsIndex(s.urls[v]), Template: templates.Of(s.kind[v], s.urls[v]), List: list, Number: number, Depth: revisit.Depth(s.urls[v]), Links: len(s.weeks[t].links[v]), Born: t}
 	}
 	born := func(v int) int32 {
