@@ -138,9 +138,10 @@ func TestProxy(t *testing.T) {
 
 // A hundred requests, 64 at a time, need 64 connections and keep them.
 func TestConnectionsAreKept(t *testing.T) {
-	hold := make(chan struct{})
+	here, hold := make(chan struct{}), make(chan struct{})
 	s := serveTCP(t, func(nc net.Conn) {
 		for r := bufio.NewReader(nc); readRequest(r) != nil; {
+			here <- struct{}{}
 			<-hold
 			io.WriteString(nc, answer("<p>x"))
 		}
@@ -150,6 +151,9 @@ func TestConnectionsAreKept(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 64 {
 			wg.Go(func() { get(t, c, s.url) })
+		}
+		for range 64 {
+			<-here
 		}
 		for range 64 {
 			hold <- struct{}{}
