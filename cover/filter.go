@@ -3,6 +3,8 @@ package cover
 import (
 	"math"
 	"math/bits"
+
+	"forage/graph"
 )
 
 // blockSets is how many sets share a block: as many as a word of the survivors has bits.
@@ -15,14 +17,14 @@ const blocksPerTask = 64
 // levels finds, at the start of each level, the sets that reach it: the map phase of
 // [ST15, §3.6]. It passes over the sets in ascending order, skips blocks of 64 in which no
 // set can reach the level, and looks at the lists of the others against what is covered when
-// the level starts, so the outcome does not depend on the number of threads. Memory: 8 bytes
-// a block for the best key, a bit a set for the survivors.
+// the level starts, so the outcome does not depend on the number of threads. Memory: 16 bytes
+// a block for the best key and the lists' length, a bit a set for the survivors.
 type levels struct {
 	s        *state
 	ladder   *ladder
 	best     []float64 // by block: no set in it has more gain, or gain by weight
+	live     []uint64  // by block: total length of its lists when it was last filtered
 	survives []uint64  // by block: the sets that reach the level
-	live     []uint32  // by block: total length of its lists when it was last filtered
 	span     []uint64  // by task: the memory that its lists are spread over, in elements
 	reads    []uint64  // by task
 }
@@ -30,22 +32,23 @@ type levels struct {
 // newLevels prepares the levels of PGreedy and SPGreedy.
 func (s *state) newLevels(a Algorithm) *levels {
 	blocks := (s.m + blockSets - 1) / blockSets
-	l := &levels{s: s, best: make([]float64, blocks), survives: make([]uint64, blocks), live: make([]uint32, blocks)}
 	tasks := (blocks + blocksPerTask - 1) / blocksPerTask
-	l.reads, l.span = make([]uint64, tasks), make([]uint64, tasks)
+	l := &levels{
+		s:    s,
+		best: make([]float64, blocks), live: make([]uint64, blocks), survives: make([]uint64, blocks),
+		span: make([]uint64, tasks), reads: make([]uint64, tasks),
+	}
 	low, high := 1.0, 1.0
-	for i, c := range s.cnt {
-		if c == 0 {
-			continue
-		}
-		l.live[i/blockSets] = satAdd(l.live[i/blockSets], c)
-		l.span[i/(blockSets*blocksPerTask)] += uint64(c)
-		v := s.value(uint32(i), c)
-		l.best[i/blockSets] = max(l.best[i/blockSets], v)
-		if !math.IsInf(v, 1) {
-			high = max(high, v)
-			if s.o.Weights != nil {
-				low = min(low, 1/s.o.Weights[i])
+	for b := range blocks {
+		l.measure(b)
+		l.span[b/blocksPerTask] += l.live[b]
+	}
+	if s.o.Weights == nil {
+		high = max(high, float64(s.res.Largest))
+	} else {
+		for i, c := range s.cnt {
+			if v := s.value(uint32(i), c); v > 0 && !math.IsInf(v, 1) {
+				low, high = min(low, 1/s.o.Weights[i]), max(high, v)
 			}
 		}
 	}
@@ -85,10 +88,14 @@ func (l *levels) next() (lv level, ok bool, err error) {
 	return lv, true, s.report(lv.ratio)
 }
 
-// filterTask filters the blocks of a task that hold a set which may reach the level. When
-// less than half of the region's memory is still in use it moves the lists together on the
-// way, since short lists far apart cost a cache miss each: on web2m that is a third of the
-// time of PGreedy.
+// block returns the upper bounds of the gains of block b.
+func (l *levels) block(b int) []uint32 {
+	return l.s.cnt[b*blockSets : min((b+1)*blockSets, l.s.m)]
+}
+
+// filterTask looks at the sets of a task that may reach the level. It moves the lists
+// together on the way when less than half of the region's memory is still in use, or when at
+// least half of what is in use is read anyway: short lists far apart cost a cache miss each.
 func (l *levels) filterTask(task int, lv *level) {
 	s := l.s
 	threshold := lv.ratio
@@ -97,88 +104,128 @@ func (l *levels) filterTask(task int, lv *level) {
 	}
 	from := task * blocksPerTask
 	to := min(from+blocksPerTask, len(l.best))
-	live, visit := uint64(0), false
+	var may [blocksPerTask]uint64 // the sets that may reach the level
+	live, reads := uint64(0), uint64(0)
 	for b := from; b < to; b++ {
 		l.survives[b] = 0
-		live += uint64(l.live[b])
-		visit = visit || l.best[b] >= threshold
+		live += l.live[b]
+		if l.best[b] < threshold {
+			continue
+		}
+		if may[b-from] = l.reaching(b, lv); may[b-from] == 0 {
+			l.measure(b) // the best were taken
+		}
+		for w := may[b-from]; w != 0; w &= w - 1 {
+			reads += uint64(s.cnt[b*blockSets+bits.TrailingZeros64(w)])
+		}
 	}
-	l.reads[task] = 0
-	if !visit {
+	if l.reads[task] = reads; reads == 0 {
 		return
 	}
-	compact := live <= l.span[task]/compactAt
-	at := s.off[from*blockSets]
+	start := s.off[from*blockSets]
+	at := start
+	together := live < l.span[task] && (2*live <= l.span[task] || 2*reads >= live)
 	for b := from; b < to; b++ {
-		if l.best[b] >= threshold {
-			l.filterBlock(b, lv, &l.reads[task])
+		if together {
+			at = l.moveBlock(b, may[b-from], at, lv)
+		} else {
+			for w := may[b-from]; w != 0; w &= w - 1 {
+				i := uint32(b*blockSets + bits.TrailingZeros64(w))
+				l.look(i, s.list(i), lv)
+			}
 		}
-		if compact {
-			at = l.compactBlock(b, at)
+		if may[b-from] != 0 {
+			l.measure(b)
 		}
 	}
-	if compact {
-		l.span[task] = at - s.off[from*blockSets]
+	if together {
+		l.span[task] = at - start
 	}
 }
 
-// compactAt is how many times the lists' length their memory must be before they are moved
-// together: 2, 3 and 4 measured alike with PGreedy, 2 best with SPGreedy.
-const compactAt = 2
-
-// filterBlock looks at the sets of block b that may reach the level.
-func (l *levels) filterBlock(b int, lv *level, reads *uint64) {
+// reaching returns the sets of block b whose upper bound reaches the level.
+func (l *levels) reaching(b int, lv *level) (sets uint64) {
 	s := l.s
-	best, live := 0.0, uint32(0)
-	from := b * blockSets
-	for i := from; i < min(from+blockSets, s.m); i++ {
-		c := s.cnt[i]
+	if s.o.Weights == nil {
+		below := uint64(lv.count) - 1
+		for j, c := range l.block(b) { // without a branch, which would be a guess
+			sets |= (below - uint64(c)) >> 63 << (uint(j) % blockSets)
+		}
+		return sets
+	}
+	for j, c := range l.block(b) {
+		if s.reaches(uint32(b*blockSets+j), c, lv) {
+			sets |= 1 << j
+		}
+	}
+	return sets
+}
+
+// measure brings best and live of block b up to date.
+func (l *levels) measure(b int) {
+	most, live := uint32(0), uint64(0)
+	for _, c := range l.block(b) {
+		most = max(most, c)
+		live += uint64(c)
+	}
+	l.best[b], l.live[b] = float64(most), live
+	if l.s.o.Weights != nil {
+		l.best[b] = 0
+		for j, c := range l.block(b) {
+			l.best[b] = max(l.best[b], l.s.value(uint32(b*blockSets+j), c))
+		}
+	}
+}
+
+// look leaves in to what is not covered of set i, notes whether it reaches the level, and
+// returns how much it is.
+func (l *levels) look(i uint32, to []graph.Node, lv *level) uint32 {
+	s := l.s
+	c := filter(to, s.list(i), s.done)
+	s.cnt[i] = c
+	if s.reaches(i, c, lv) {
+		l.survives[i/blockSets] |= 1 << (i % blockSets)
+	}
+	return c
+}
+
+// moveBlock looks at the sets of block b that may reach the level, moves the lists of all
+// down to at and returns where they end.
+func (l *levels) moveBlock(b int, may, at uint64, lv *level) uint64 {
+	s := l.s
+	for j, c := range l.block(b) {
 		if c == 0 {
 			continue
 		}
-		if s.reaches(uint32(i), c, lv) {
-			*reads += uint64(c)
-			c = filter(s.list(uint32(i)), s.done)
-			s.cnt[i] = c
-			if s.reaches(uint32(i), c, lv) {
-				l.survives[b] |= 1 << (i - from)
-			}
+		i := uint32(b*blockSets + j)
+		to := s.elem[at : at+uint64(c)]
+		if may>>j&1 != 0 {
+			c = l.look(i, to, lv)
+		} else {
+			copy(to, s.list(i))
 		}
-		best = max(best, s.value(uint32(i), c))
-		live = satAdd(live, c)
-	}
-	l.best[b], l.live[b] = best, live
-}
-
-// compactBlock moves the lists of the block down to at and returns where they end.
-func (l *levels) compactBlock(b int, at uint64) uint64 {
-	s := l.s
-	for i := b * blockSets; i < min((b+1)*blockSets, s.m); i++ {
-		copy(s.elem[at:], s.list(uint32(i)))
 		s.off[i] = at
-		at += uint64(s.cnt[i])
+		at += uint64(c)
 	}
 	return at
 }
 
-// satAdd adds up to the largest uint32.
-func satAdd(a, b uint32) uint32 {
-	if s := a + b; s >= a {
-		return s
-	}
-	return math.MaxUint32
-}
-
-// each calls visit for the survivors in ascending order until it is over.
-func (l *levels) each(visit func(set uint32) (over bool, err error)) (over bool, err error) {
+// each calls visit for the survivors in ascending order, some at a time, until it is over.
+func (l *levels) each(visit func(sets []uint32) (over bool, err error)) (over bool, err error) {
+	var sets [prefetched]uint32
+	n := 0
 	for b, w := range l.survives {
 		for ; w != 0; w &= w - 1 {
-			if over, err = visit(uint32(b*blockSets + bits.TrailingZeros64(w))); over || err != nil {
-				return over, err
+			sets[n] = uint32(b*blockSets + bits.TrailingZeros64(w))
+			if n++; n == len(sets) {
+				if over, err = visit(sets[:]); over || err != nil {
+					return over, err
+				}
+				n = 0
 			}
 		}
 	}
-	return false, nil
+	return visit(sets[:n])
 }
 
 // run is the loop over levels, line 3 of [ST15, Alg. 4] and [ST15, Alg. 5].

@@ -36,7 +36,7 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	var q queue
 	var order *ordering
 	if o.Weights == nil {
-		order = &ordering{*newBuckets(s.m, s.res.Largest, true), make([]uint32, s.m)}
+		order = newOrdering(s.m, s.res.Largest)
 		q = order
 	} else {
 		q = &heap{wide: true}
@@ -93,25 +93,61 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	return s.finish(), nil
 }
 
-// ordering is buckets in which a set's place is exact at all times.
+// noSet ends a list of sets.
+const noSet = 1<<32 - 1
+
+// ordering is a queue in which a set's place is exact at all times: a list of sets for each
+// gain.
 type ordering struct {
-	buckets
-	prev []uint32 // by set: the one before it in its bucket
+	head       []uint32 // by gain: the first set, noSet if there is none
+	next, prev []uint32 // by set: those after and before it in its list
+	top        int      // no list above it holds a set
+	serving    serving  // what is left of list top
 }
 
-func (o *ordering) push(set uint32, key uint64) {
-	if key == 0 {
+func newOrdering(sets int, largest uint64) *ordering {
+	o := &ordering{head: make([]uint32, largest+1), next: make([]uint32, sets), prev: make([]uint32, sets)}
+	for i := range o.head {
+		o.head[i] = noSet
+	}
+	o.serving.init(sets)
+	return o
+}
+
+func (o *ordering) push(set uint32, gain uint64) {
+	if gain == 0 {
 		return
 	}
-	if follower := o.head[key]; follower != noSet {
-		o.prev[follower] = set
+	after := o.head[gain]
+	if after != noSet {
+		o.prev[after] = set
 	}
-	o.prev[set] = noSet
-	o.buckets.push(set, key)
+	o.prev[set], o.next[set] = noSet, after
+	o.head[gain] = set
+	o.top = max(o.top, int(gain))
 }
 
-// lower moves a set down by one, to gain. A set of the bucket that is being served is in no
-// list any more.
+func (o *ordering) pop() (set uint32, gain uint64, ok bool) {
+	for {
+		if set, ok = o.serving.next(); ok {
+			return set, uint64(o.top), true
+		}
+		for o.top > 0 && o.head[o.top] == noSet {
+			o.top--
+		}
+		if o.top == 0 {
+			return 0, 0, false
+		}
+		for set = o.head[o.top]; set != noSet; set = o.next[set] {
+			o.serving.add(set)
+		}
+		o.head[o.top] = noSet
+		o.serving.order()
+	}
+}
+
+// lower moves a set down by one, to gain. A set of the list that is being served is in none
+// any more.
 func (o *ordering) lower(set, gain uint32) {
 	if int(gain)+1 != o.top {
 		before, after := o.prev[set], o.next[set]

@@ -19,8 +19,10 @@ func PGreedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	h := s.newQueue(true)
 	q := o.q()
 	return s.run(NamePGreedy, func(l *levels, lv *level) (bool, error) { // [ST15, Alg. 4, lines 3 and 4]
-		_, err := l.each(func(t uint32) (bool, error) { // line 5
-			h.push(t, s.key(t, s.cnt[t]))
+		_, err := l.each(func(sets []uint32) (bool, error) { // line 5
+			for _, t := range sets {
+				h.push(t, s.key(t, s.cnt[t]))
+			}
 			return false, nil
 		})
 		if err != nil {

@@ -14,11 +14,17 @@ func SPGreedy(ctx context.Context, f Family, o Options) (*Result, error) {
 		return nil, err
 	}
 	return s.run(NameSPGreedy, func(l *levels, lv *level) (bool, error) { // [ST15, Alg. 5, lines 3 and 4]
-		return l.each(func(t uint32) (bool, error) { // line 6
-			if !s.reaches(t, s.look(t), lv) { // line 8
-				return false, nil
+		return l.each(func(sets []uint32) (bool, error) { // line 6
+			s.prefetch(sets)
+			for _, t := range sets {
+				if !s.reaches(t, s.look(t), lv) { // line 8
+					continue
+				}
+				if over, err := s.take(t); over || err != nil { // lines 9 and 10
+					return true, err
+				}
 			}
-			return s.take(t) // lines 9 and 10
+			return false, nil
 		})
 	})
 }
