@@ -71,7 +71,10 @@ func (b *BlockWriter) putEncoded(set uint64, elements []byte) error {
 
 func (b *BlockWriter) open(set uint64) {
 	if b.sets == 0 {
-		b.buf = append(b.buf[:0], make([]byte, blockHead)...)
+		if b.buf == nil {
+			b.buf = make([]byte, 0, blockHead+blockBytes+blockBytes/8)
+		}
+		b.buf = b.buf[:blockHead]
 		b.first = set
 		b.buf = binary.AppendUvarint(b.buf, set)
 	} else {
@@ -122,14 +125,29 @@ func blockSum(head, body []byte) uint32 {
 func appendElements(buf []byte, elements []uint64) []byte {
 	buf = binary.AppendUvarint(buf, uint64(len(elements)))
 	next := uint64(0) // the least that can follow
-	for _, e := range elements {
-		gap := e - next
-		if gap < 0x80 {
-			buf = append(buf, byte(gap))
-		} else {
-			buf = binary.AppendUvarint(buf, gap)
+	for len(elements) > 0 {
+		some := elements[:min(len(elements), 128)]
+		elements = elements[len(some):]
+		buf = slices.Grow(buf, len(some)*binary.MaxVarintLen64)
+		out, at := buf[len(buf):cap(buf)], 0
+		for _, e := range some {
+			gap := e - next
+			next = e + 1
+			switch {
+			case gap < 1<<7:
+				out[at] = byte(gap)
+				at++
+			case gap < 1<<14:
+				out[at], out[at+1] = byte(gap)|0x80, byte(gap>>7)
+				at += 2
+			case gap < 1<<21:
+				out[at], out[at+1], out[at+2] = byte(gap)|0x80, byte(gap>>7)|0x80, byte(gap>>14)
+				at += 3
+			default:
+				at += binary.PutUvarint(out[at:], gap)
+			}
 		}
-		next = e + 1
+		buf = buf[:len(buf)+at]
 	}
 	return buf
 }
@@ -159,6 +177,31 @@ var errBlock = errors.New("corrupt block")
 // The elements are valid during the call only. It returns io.EOF at the end, and at a block
 // without sets, which ends a stream that something else follows.
 func (b *BlockReader) Next(visit func(set uint64, elements []uint64) error) error {
+	return b.next(func(d *blockDecoder) (ok bool, err error) {
+		var set uint64
+		if set, b.elem, ok = d.next(b.elem[:0]); !ok {
+			return false, nil
+		}
+		return true, visit(set, b.elem)
+	})
+}
+
+// NextEncoded is Next for who wants the sets as they lie in the block: the number of elements,
+// the last of them, and count and gaps as varints, valid during the call only. It costs less
+// than half.
+func (b *BlockReader) NextEncoded(visit func(set uint64, count int, last uint64, encoded []byte) error) error {
+	return b.next(func(d *blockDecoder) (ok bool, err error) {
+		set, count, last, encoded, ok := d.encoded()
+		if !ok {
+			return false, nil
+		}
+		return true, visit(set, count, last, encoded)
+	})
+}
+
+// next reads a block and calls do for each of its sets, which takes it from the decoder;
+// ok=false: there is none.
+func (b *BlockReader) next(do func(d *blockDecoder) (ok bool, err error)) error {
 	if n, err := io.ReadFull(b.r, b.head[:]); err != nil {
 		if err == io.EOF {
 			return err
@@ -190,12 +233,11 @@ func (b *BlockReader) Next(visit func(set uint64, elements []uint64) error) erro
 	}
 	d := blockDecoder{body: b.body, left: sets}
 	for d.left > 0 {
-		var set uint64
-		var ok bool
-		if set, b.elem, ok = d.next(b.elem[:0]); !ok {
+		ok, err := do(&d)
+		if !ok {
 			return fmt.Errorf("byte %d: %w: its sets do not fill it", b.at, errBlock)
 		}
-		if err := visit(set, b.elem); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -227,55 +269,98 @@ type blockDecoder struct {
 	least uint64 // least number that can follow
 }
 
-// next appends the elements of the next set to buf.
-func (d *blockDecoder) next(buf []uint64) (set uint64, elements []uint64, ok bool) {
+// number takes the number of the next set, count how many elements it has; the gaps follow.
+func (d *blockDecoder) number() (set uint64, ok bool) {
 	gap, n := binary.Uvarint(d.body)
 	if n <= 0 || gap >= math.MaxUint64-d.least {
-		return 0, buf, false
+		return 0, false
 	}
 	d.body = d.body[n:]
 	set = d.least + gap
-	count, n := binary.Uvarint(d.body)
-	if n <= 0 || count > uint64(len(d.body)-n) {
+	d.least = set + 1
+	d.left--
+	return set, true
+}
+
+func (d *blockDecoder) count() (count int, ok bool) {
+	size, n := binary.Uvarint(d.body)
+	if n <= 0 || size > uint64(len(d.body)-n) {
+		return 0, false
+	}
+	d.body = d.body[n:]
+	return int(size), true
+}
+
+// next appends the elements of the next set to buf.
+func (d *blockDecoder) next(buf []uint64) (set uint64, elements []uint64, ok bool) {
+	set, ok = d.number()
+	count, ok2 := d.count()
+	if !ok || !ok2 {
 		return 0, buf, false
 	}
-	body := d.body[n:]
-	buf = slices.Grow(buf, int(count))
 	from := len(buf)
-	buf = buf[:from+int(count)]
+	buf = slices.Grow(buf, count)[:from+count]
 	out := buf[from:]
-	next := uint64(0)
-	at := 0
+	body, at, next := d.body, 0, uint64(0)
 	for i := range out {
-		if at >= len(body) {
+		gap, n := uint64(0), 1
+		if at < len(body) && body[at] < 0x80 {
+			gap = uint64(body[at])
+		} else if gap, n = longGap(body[at:]); n == 0 {
 			return 0, buf, false
 		}
-		v := uint64(body[at])
-		at++
-		if v >= 0x80 { // two bytes, three, or any number
-			if rest := body[at:]; len(rest) > 1 && rest[0] < 0x80 {
-				v = v&0x7f | uint64(rest[0])<<7
-				at++
-			} else if len(rest) > 1 && rest[1] < 0x80 {
-				v = v&0x7f | uint64(rest[0]&0x7f)<<7 | uint64(rest[1])<<14
-				at += 2
-			} else {
-				var n int
-				if v, n = binary.Uvarint(body[at-1:]); n <= 0 {
-					return 0, buf, false
-				}
-				at += n - 1
-			}
-		}
-		e := next + v
+		e := next + gap
 		if e < next || e == math.MaxUint64 {
 			return 0, buf, false
 		}
 		out[i] = e
+		at += n
 		next = e + 1
 	}
 	d.body = body[at:]
-	d.least = set + 1
-	d.left--
 	return set, buf, true
+}
+
+// encoded takes the next set without keeping its elements: how many there are, the last of
+// them (0 if there is none), and count and gaps as varints.
+func (d *blockDecoder) encoded() (set uint64, count int, last uint64, encoded []byte, ok bool) {
+	if set, ok = d.number(); !ok {
+		return 0, 0, 0, nil, false
+	}
+	whole := d.body
+	if count, ok = d.count(); !ok {
+		return 0, 0, 0, nil, false
+	}
+	body, at, next := d.body, 0, uint64(0)
+	for range count {
+		gap, n := uint64(0), 1
+		if at < len(body) && body[at] < 0x80 {
+			gap = uint64(body[at])
+		} else if gap, n = longGap(body[at:]); n == 0 {
+			return 0, 0, 0, nil, false
+		}
+		last = next + gap
+		if last < next || last == math.MaxUint64 {
+			return 0, 0, 0, nil, false
+		}
+		at += n
+		next = last + 1
+	}
+	d.body = body[at:]
+	return set, count, last, whole[:len(whole)-len(d.body)], true
+}
+
+// longGap returns the varint that begins body and how many bytes it has; 0: there is none.
+func longGap(body []byte) (gap uint64, n int) {
+	if len(body) > 2 {
+		b, c := body[1], body[2]
+		if b < 0x80 {
+			return uint64(body[0]&0x7f) | uint64(b)<<7, 2
+		}
+		if c < 0x80 {
+			return uint64(body[0]&0x7f) | uint64(b&0x7f)<<7 | uint64(c)<<14, 3
+		}
+	}
+	gap, n = binary.Uvarint(body)
+	return gap, max(0, n)
 }

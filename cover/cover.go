@@ -41,6 +41,15 @@ type Family interface {
 // A Sized family knows M, the total size of its sets.
 type Sized interface{ Size() uint64 }
 
+// An Encoded family can hand over its sets as a BlockWriter encodes them, which saves External
+// to do so.
+type Encoded interface {
+	// ScanEncoded is Scan without the empty sets: for each other set it tells how many elements
+	// it has, and their count and gaps as varints. Where it cannot it returns
+	// errors.ErrUnsupported before any call of visit.
+	ScanEncoded(visit func(set uint64, count int, encoded []byte) error) error
+}
+
 // An Algorithm is the name of an engine.
 type Algorithm string
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -30,8 +31,8 @@ type ScratchFile interface {
 // External is SPGreedy for families larger than memory; the cover is the same, byte for byte,
 // for any number of threads.
 //
-// One pass over f distributes the sets to level files by size. Then each level from the top
-// down: the sets in its file are looked at against what is covered when the level starts. A
+// One pass over f distributes the sets to level files by size, as they are if f is Encoded and
+// the problem needs no look at the elements. Then each level from the top down: the sets in its file are looked at against what is covered when the level starts. A
 // set that no longer reaches the level leaves its residual, what is left of it, to the file
 // of the level that the residual reaches. The others are looked at again in ascending order
 // of their numbers and taken if they still reach the level [ST15, Alg. 5, lines 6 to 10]. So
@@ -62,9 +63,9 @@ func External(ctx context.Context, f Family, scratch Scratch, o Options) (*Resul
 	x.done = make([]uint64, (x.n+63)/64)
 	x.ladder = o.newLadder(NameSPGreedy, 1, 1)
 	if o.Weights == nil {
-		x.classes = make([]int, 4096)
+		x.classes = make([]class, 4096)
 		for gain := range x.classes {
-			x.classes[gain] = x.countLevel(uint64(gain))
+			x.classes[gain].level = x.countLevel(uint64(gain))
 		}
 	}
 	defer x.close()
@@ -109,7 +110,14 @@ type external struct {
 	ladder  *ladder
 	files   map[int]*levelFile // by level
 	frozen  []uint64           // done, when the level started
-	classes []int              // by gain: its level; small gains only
+	classes []class            // by gain; small gains only
+}
+
+// A class is a gain's level and its file, nil until it is asked for. It stays when the level
+// is done: gains fall, so no set comes to that level any more.
+type class struct {
+	level int
+	file  *levelFile
 }
 
 // A levelFile holds the sets that reach a level and none above.
@@ -137,7 +145,7 @@ func (x *external) levelOf(set, gain uint64) int {
 		return power(x.ladder.p, v)
 	}
 	if gain < uint64(len(x.classes)) {
-		return x.classes[gain]
+		return x.classes[gain].level
 	}
 	return x.countLevel(gain)
 }
@@ -180,8 +188,15 @@ func (x *external) highest() (j int, ok bool) {
 	return j, ok
 }
 
-// writer returns the file of level j, made if need be.
-func (x *external) writer(j int) (*levelFile, error) {
+// writer returns the writer of the file of the level that a gain above 0 reaches; the file is
+// made if need be.
+func (x *external) writer(set, gain uint64) (*BlockWriter, error) {
+	if gain < uint64(len(x.classes)) {
+		if lf := x.classes[gain].file; lf != nil {
+			return lf.w, nil
+		}
+	}
+	j := x.levelOf(set, gain)
 	lf, ok := x.files[j]
 	if !ok {
 		file, err := x.scratch.Create()
@@ -192,7 +207,10 @@ func (x *external) writer(j int) (*levelFile, error) {
 		lf.w.index = true
 		x.files[j] = lf
 	}
-	return lf, nil
+	if gain < uint64(len(x.classes)) {
+		x.classes[gain].file = lf
+	}
+	return lf.w, nil
 }
 
 // endRun closes the open blocks of all files: what a level left is one run in each.
@@ -215,42 +233,58 @@ func (x *external) distribute(f Family) error {
 	case x.o.Partial > 0 && x.o.Partial < 1:
 		marks = x.done
 	}
-	count := uint64(0)
-	scan := f.Scan
-	if x.threads > 1 {
-		scan = func(visit func(set uint64, elements []uint64) error) error { return scanAhead(f, visit) }
-	}
-	err := scan(func(set uint64, elements []uint64) error {
-		if count++; count%(1<<14) == 0 {
+	seen := uint64(0)
+	writer := func(set uint64, count int) (*BlockWriter, error) {
+		if seen++; seen%(1<<14) == 0 {
 			if err := x.report(0); err != nil {
+				return nil, err
+			}
+		}
+		r.Size += uint64(count)
+		r.Largest = max(r.Largest, uint64(count))
+		return x.writer(set, uint64(count))
+	}
+	err := errors.ErrUnsupported
+	if e, ok := f.(Encoded); ok && marks == nil && x.times == nil && x.o.MaxDegree == 0 {
+		err = scanAhead(x.threads, e.ScanEncoded, func(set uint64, count int, encoded []byte) error {
+			w, err := writer(set, count)
+			if err != nil {
 				return err
 			}
+			return w.putEncoded(set, encoded)
+		})
+	}
+	if err == errors.ErrUnsupported {
+		scan := func(visit func(set uint64, count int, elements []uint64) error) error {
+			return f.Scan(func(set uint64, elements []uint64) error {
+				elements = first(elements, x.o.MaxDegree)
+				if len(elements) == 0 {
+					return nil
+				}
+				return visit(set, len(elements), elements)
+			})
 		}
-		elements = first(elements, x.o.MaxDegree)
-		if len(elements) == 0 {
-			return nil
-		}
-		if last := elements[len(elements)-1]; last >= x.n {
-			return fmt.Errorf("set %d holds element %d of a family of %d elements", set, last, x.n)
-		}
-		r.Size += uint64(len(elements))
-		r.Largest = max(r.Largest, uint64(len(elements)))
-		if marks != nil {
-			for _, e := range elements {
-				marks[e/64] |= 1 << (e % 64)
+		err = scanAhead(x.threads, scan, func(set uint64, count int, elements []uint64) error {
+			if last := elements[count-1]; last >= x.n {
+				return fmt.Errorf("set %d holds element %d of a family of %d elements", set, last, x.n)
 			}
-		}
-		if x.times != nil {
-			for _, e := range elements {
-				x.times.add(e)
+			if marks != nil {
+				for _, e := range elements {
+					marks[e/64] |= 1 << (e % 64)
+				}
 			}
-		}
-		lf, err := x.writer(x.levelOf(set, uint64(len(elements))))
-		if err != nil {
-			return err
-		}
-		return lf.w.Put(set, elements)
-	})
+			if x.times != nil {
+				for _, e := range elements {
+					x.times.add(e)
+				}
+			}
+			w, err := writer(set, count)
+			if err != nil {
+				return err
+			}
+			return w.Put(set, elements)
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -269,15 +303,22 @@ func (x *external) distribute(f Family) error {
 	return x.endRun()
 }
 
-// chunkElements is how many elements scanAhead reads before it hands them over.
-const chunkElements = 1 << 15
+// chunkItems is how many elements, bytes or sets scanAhead reads before it hands them over.
+const chunkItems = 1 << 15
 
-// scanAhead is f.Scan in a goroutine of its own, a few chunks ahead of visit.
-func scanAhead(f Family, visit func(set uint64, elements []uint64) error) (err error) {
+// scanAhead is scan; with two and more threads in a goroutine of its own, a few chunks ahead
+// of visit.
+func scanAhead[E any](threads int, scan func(visit func(set uint64, count int, items []E) error) error, visit func(set uint64, count int, items []E) error) (err error) {
+	if threads == 1 {
+		return scan(visit)
+	}
+	type part struct {
+		set        uint64
+		count, end int // in items
+	}
 	type chunk struct {
-		sets []uint64
-		end  []int // in elem
-		elem []uint64
+		parts []part
+		items []E
 	}
 	const chunks = 4
 	full, free, quit := make(chan *chunk, chunks), make(chan *chunk, chunks), make(chan struct{})
@@ -288,10 +329,10 @@ func scanAhead(f Family, visit func(set uint64, elements []uint64) error) (err e
 	go func() {
 		defer close(full)
 		c := &chunk{}
-		scanErr = f.Scan(func(set uint64, elements []uint64) error {
-			c.elem = append(c.elem, elements...)
-			c.sets, c.end = append(c.sets, set), append(c.end, len(c.elem))
-			if len(c.elem) < chunkElements && len(c.sets) < chunkElements {
+		scanErr = scan(func(set uint64, count int, items []E) error {
+			c.items = append(c.items, items...)
+			c.parts = append(c.parts, part{set, count, len(c.items)})
+			if len(c.items) < chunkItems && len(c.parts) < chunkItems {
 				return nil
 			}
 			full <- c // never blocks: there are as many places as chunks
@@ -300,7 +341,7 @@ func scanAhead(f Family, visit func(set uint64, elements []uint64) error) (err e
 			case <-quit:
 				return errStop
 			}
-			c.sets, c.end, c.elem = c.sets[:0], c.end[:0], c.elem[:0]
+			c.parts, c.items = c.parts[:0], c.items[:0]
 			return nil
 		})
 		if scanErr == nil {
@@ -309,14 +350,14 @@ func scanAhead(f Family, visit func(set uint64, elements []uint64) error) (err e
 	}()
 	for c := range full { // to its end: the goroutine is done then
 		from := 0
-		for i, set := range c.sets {
+		for _, p := range c.parts {
 			if err != nil {
 				break
 			}
-			if err = visit(set, c.elem[from:c.end[i]]); err != nil {
+			if err = visit(p.set, p.count, c.items[from:p.end]); err != nil {
 				close(quit)
 			}
-			from = c.end[i]
+			from = p.end
 		}
 		free <- c
 	}
@@ -334,16 +375,27 @@ type batch struct {
 	elem  []uint64 // of the sets that reach the level
 	bytes []byte   // of the others: what appendElements makes of their residuals
 	next  int      // the set to be committed next
-
-	body []byte
 }
 
-// lookedAt is a set with something left.
+// lookedAt is a set with something left. A block has less than 2^32 elements and bytes.
 type lookedAt struct {
 	set      uint64
-	gain     uint64
-	from, to int // in elem if the set reaches the level, else in bytes
+	gain     uint32
+	from, to uint32 // in elem if the set reaches the level, else in bytes
 	reaches  bool
+}
+
+// A looker is the working memory of who looks at blocks.
+type looker struct {
+	body  []byte
+	group []opened
+	elem  []uint64 // of the sets in group
+}
+
+// opened is a set with what is not covered of it.
+type opened struct {
+	set               uint64
+	from, count, left uint32 // in looker.elem
 }
 
 // level works off the file of level j.
@@ -400,29 +452,25 @@ func (x *external) level(j int) (over bool, err error) {
 // commit takes a set or writes its residual to the file of the level that it reaches.
 func (x *external) commit(j int, lv *level, b *batch, t *lookedAt) (over bool, err error) {
 	if !t.reaches {
-		lf, err := x.writer(x.levelOf(t.set, t.gain))
+		w, err := x.writer(t.set, uint64(t.gain))
 		if err != nil {
 			return true, err
 		}
-		return false, lf.w.putEncoded(t.set, b.bytes[t.from:t.to])
+		return false, w.putEncoded(t.set, b.bytes[t.from:t.to])
 	}
 	list := b.elem[t.from:t.to]
 	x.res.Reads += uint64(len(list))
-	k := 0
-	for _, e := range list { // [ST15, Alg. 5, line 8]
-		list[k] = e
-		k += int(^x.done[e/64] >> (e % 64) & 1)
-	}
+	k := filter(list, list, x.done) // [ST15, Alg. 5, line 8]
 	list = list[:k]
 	if k == 0 {
 		return false, nil
 	}
 	if x.levelOf(t.set, uint64(k)) < j {
-		lf, err := x.writer(x.levelOf(t.set, uint64(k)))
+		w, err := x.writer(t.set, uint64(k))
 		if err != nil {
 			return true, err
 		}
-		return false, lf.w.Put(t.set, list)
+		return false, w.Put(t.set, list)
 	}
 	for _, e := range list { // lines 9 and 10
 		if x.times == nil || x.times.add(e) {
@@ -434,51 +482,70 @@ func (x *external) commit(j int, lv *level, b *batch, t *lookedAt) (over bool, e
 }
 
 // look reads a block and looks at its sets against frozen.
-func (x *external) look(file io.ReaderAt, p blockPlace, lv *level, b *batch) {
+func (x *external) look(file io.ReaderAt, p blockPlace, lv *level, k *looker, b *batch) {
 	b.sets, b.elem, b.bytes, b.reads, b.err = b.sets[:0], b.elem[:0], b.bytes[:0], 0, nil
 	fault := func(err error) { b.err = fmt.Errorf("level file, byte %d: %w", p.at, err) }
-	b.body = slices.Grow(b.body[:0], p.size)[:p.size]
-	if n, err := file.ReadAt(b.body, p.at); n < p.size {
+	k.body = slices.Grow(k.body[:0], p.size)[:p.size]
+	if n, err := file.ReadAt(k.body, p.at); n < p.size {
 		fault(noEOF(err))
 		return
 	}
-	head, body := b.body[:blockHead], b.body[blockHead:]
+	head, body := k.body[:blockHead], k.body[blockHead:]
 	if err := checkBlock(head, body); err != nil {
 		fault(err)
 		return
 	}
 	d := blockDecoder{body: body, left: binary.LittleEndian.Uint32(head[4:])}
 	for d.left > 0 {
-		from := len(b.elem)
-		set, elem, ok := d.next(b.elem)
-		if !ok {
+		if !k.take(&d, x.frozen) {
 			fault(errBlock)
 			return
 		}
-		b.elem = elem
-		list := elem[from:]
-		b.reads += uint64(len(list))
-		k := 0
-		for _, e := range list {
-			list[k] = e
-			k += int(^x.frozen[e/64] >> (e % 64) & 1)
+		for _, t := range k.group {
+			b.reads += uint64(t.count)
+			if t.left == 0 {
+				continue
+			}
+			list := k.elem[t.from:][:t.left]
+			l := lookedAt{set: t.set, gain: t.left, reaches: x.reachesWide(t.set, uint64(t.left), lv)}
+			if l.reaches {
+				l.from = uint32(len(b.elem))
+				b.elem = append(b.elem, list...)
+				l.to = uint32(len(b.elem))
+			} else {
+				l.from = uint32(len(b.bytes))
+				b.bytes = appendElements(b.bytes, list)
+				l.to = uint32(len(b.bytes))
+			}
+			b.sets = append(b.sets, l)
 		}
-		if k == 0 {
-			b.elem = elem[:from]
-			continue
-		}
-		t := lookedAt{set: set, gain: uint64(k), from: from, to: from + k}
-		if x.reachesWide(set, uint64(k), lv) {
-			t.reaches = true
-			b.elem = elem[:t.to]
-		} else {
-			t.from = len(b.bytes)
-			b.bytes = appendElements(b.bytes, list[:k])
-			t.to = len(b.bytes)
-			b.elem = elem[:from]
-		}
-		b.sets = append(b.sets, t)
 	}
+}
+
+// groupElements is about how many elements are decoded at a time.
+const groupElements = 2048
+
+// take takes the next sets from d, and of their elements what is not done. It fails on a body
+// that is not what it should be. It asks nothing about how much is left, which is known only
+// when the bits of done have come from memory: so the processor goes on to the next set while
+// it waits for them.
+func (k *looker) take(d *blockDecoder, done []uint64) (ok bool) {
+	k.group, k.elem = k.group[:0], k.elem[:0]
+	for d.left > 0 && len(k.elem) < groupElements {
+		from := len(k.elem)
+		set, elem, ok := d.next(k.elem)
+		if n := len(elem); !ok || n > from && elem[n-1]/64 >= uint64(len(done)) {
+			return false
+		}
+		k.elem = elem
+		k.group = append(k.group, opened{set, uint32(from), uint32(len(elem) - from), 0})
+	}
+	for i := range k.group {
+		t := &k.group[i]
+		list := k.elem[t.from:][:t.count]
+		t.left = uint32(filter(list, list, done))
+	}
+	return true
 }
 
 // reachesWide is reaches for gains of any size.
@@ -497,9 +564,10 @@ func (x *external) countLeft() (left uint64, err error) {
 	copy(x.frozen, x.done)
 	lowest := level{0, 0}
 	var b batch
+	var k looker
 	for _, lf := range x.files {
 		for _, p := range lf.w.place {
-			if x.look(lf.file, p, &lowest, &b); b.err != nil {
+			if x.look(lf.file, p, &lowest, &k, &b); b.err != nil {
 				return 0, b.err
 			}
 			for _, e := range b.elem {
@@ -550,7 +618,8 @@ func (m merge) sift() {
 // use; with one thread, by the caller itself when it asks.
 type window struct {
 	place []blockPlace // still to be handed out
-	look  func(p blockPlace, b *batch)
+	look  func(p blockPlace, k *looker, b *batch)
+	own   looker // of the caller
 	spare []*batch
 
 	// With decoders: block i comes through results[i mod depth]. A decoder needs a batch from
@@ -567,7 +636,7 @@ type window struct {
 const ahead = 4
 
 func (x *external) newWindow(file io.ReaderAt, place []blockPlace, lv *level) *window {
-	w := &window{place: place, look: func(p blockPlace, b *batch) { x.look(file, p, lv, b) }}
+	w := &window{place: place, look: func(p blockPlace, k *looker, b *batch) { x.look(file, p, lv, k, b) }}
 	threads := min(x.threads, len(place))
 	if threads <= 1 {
 		return w
@@ -582,6 +651,7 @@ func (x *external) newWindow(file io.ReaderAt, place []blockPlace, lv *level) *w
 	var ticket atomic.Int64
 	for range threads {
 		w.wg.Go(func() {
+			var k looker
 			for {
 				select {
 				case <-w.quit:
@@ -591,7 +661,7 @@ func (x *external) newWindow(file io.ReaderAt, place []blockPlace, lv *level) *w
 					if i >= len(place) {
 						return
 					}
-					w.look(place[i], b)
+					w.look(place[i], &k, b)
 					w.results[i%len(w.results)] <- b // never blocks: depth batches
 				}
 			}
@@ -609,7 +679,7 @@ func (w *window) next() *batch {
 		spare, w.spare = w.spare[last], w.spare[:last]
 	}
 	if w.results == nil {
-		w.look(p, spare)
+		w.look(p, &w.own, spare)
 		return spare
 	}
 	b := <-w.results[w.at%len(w.results)]

@@ -181,7 +181,7 @@ func (l *levels) measure(b int) {
 // returns how much it is.
 func (l *levels) look(i uint32, to []graph.Node, lv *level) uint32 {
 	s := l.s
-	c := filter(to, s.list(i), s.done)
+	c := uint32(filter(to, s.list(i), s.done))
 	s.cnt[i] = c
 	if s.reaches(i, c, lv) {
 		l.survives[i/blockSets] |= 1 << (i % blockSets)

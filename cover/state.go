@@ -124,7 +124,7 @@ func (s *state) dropRare() {
 func (s *state) look(i uint32) uint32 {
 	list := s.list(i)
 	s.res.Reads += uint64(len(list))
-	c := filter(list, list, s.done)
+	c := uint32(filter(list, list, s.done))
 	s.cnt[i] = c
 	return c
 }
@@ -151,13 +151,13 @@ func (s *state) prefetch(sets []uint32) {
 
 // filter copies the elements of list that are not done to to, which is as long and may be
 // list or begin before it in the same memory, and returns how many there are.
-func filter(to, list []graph.Node, done []uint64) uint32 {
+func filter[E graph.Node | uint64](to, list []E, done []uint64) int {
 	k := 0
 	for _, e := range list {
 		to[k] = e
 		k += int(^done[e/64] >> (e % 64) & 1)
 	}
-	return uint32(k)
+	return k
 }
 
 // take chooses set i, whose list was just looked at. It reports whether the run is over.

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"forage/graph"
-	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 	"forage/store"
@@ -99,9 +98,6 @@ func TestKill(t *testing.T) {
 	}
 	t.Parallel()
 	kills := 20
-	if race.Enabled {
-		kills = 8
-	}
 	if n, err := strconv.Atoi(os.Getenv("FORAGE_KILLS")); err == nil {
 		kills = n
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"forage/internal/race"
 	"forage/internal/shared"
 )
 
@@ -195,9 +194,6 @@ func TestRealHistories(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			if info, err := os.Stat(name); race.Enabled && err == nil && info.Size() > 50<<10 {
-				t.Skip("only computes: short histories do under the race detector")
-			}
 			f, err := os.Open(name)
 			if err != nil {
 				t.Fatal(err)

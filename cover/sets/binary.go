@@ -69,7 +69,52 @@ func Write(w io.Writer, f cover.Family) error {
 
 // scanBinary calls visit for each set of a binary file, the empty ones too. With a nil visit
 // it reads the head only.
-func scanBinary(path string, info *Info, visit func(set uint64, elements []uint64) error) (err error) {
+func scanBinary(path string, info *Info, visit func(set uint64, elements []uint64) error) error {
+	if visit == nil {
+		return readBinary(path, info, nil, nil)
+	}
+	empty := func(set uint64) error { return visit(set, nil) }
+	return readBinary(path, info, empty, func(b *cover.BlockReader, begin func(set uint64, count int, last uint64) error) error {
+		return b.Next(func(set uint64, elements []uint64) error {
+			last := uint64(0)
+			if len(elements) > 0 {
+				last = elements[len(elements)-1]
+			}
+			if err := begin(set, len(elements), last); err != nil {
+				return err
+			}
+			return visited(visit(set, elements))
+		})
+	})
+}
+
+// scanEncoded is scanBinary as cover.Encoded wants it.
+func scanEncoded(path string, info *Info, visit func(set uint64, count int, encoded []byte) error) error {
+	empty := func(uint64) error { return nil }
+	return readBinary(path, info, empty, func(b *cover.BlockReader, begin func(set uint64, count int, last uint64) error) error {
+		return b.NextEncoded(func(set uint64, count int, last uint64, encoded []byte) error {
+			if err := begin(set, count, last); err != nil || count == 0 {
+				return err
+			}
+			return visited(visit(set, count, encoded))
+		})
+	})
+}
+
+// visitError is an error that is not about the file.
+type visitError struct{ error }
+
+func visited(err error) error {
+	if err != nil {
+		return visitError{err}
+	}
+	return nil
+}
+
+// readBinary reads a binary file and counts in info. block reads a block and calls begin for
+// each of its sets, which calls empty for those before it that are left out as empty. With a
+// nil block the head is read only.
+func readBinary(path string, info *Info, empty func(set uint64) error, block func(b *cover.BlockReader, begin func(set uint64, count int, last uint64) error) error) (err error) {
 	r, err := arcs.Open(path)
 	if err != nil {
 		return openError(path, err)
@@ -89,51 +134,53 @@ func scanBinary(path string, info *Info, visit func(set uint64, elements []uint6
 	m := binary.LittleEndian.Uint64(head[8:])
 	n := binary.LittleEndian.Uint64(head[16:])
 	size := binary.LittleEndian.Uint64(head[24:])
-	if visit == nil {
+	if block == nil {
 		info.Sets, info.Elements, info.Size = m, n, size
 		return nil
 	}
 	*info = Info{Format: info.Format, Elements: n}
-	b := cover.NewBlockReader(r, int64(headBytes))
-	var fromVisit error
-	empty := func(to uint64) error {
+	empties := func(to uint64) error {
 		for info.Sets < to {
 			info.add(0)
-			if err := visit(info.Sets-1, nil); err != nil {
-				return err
+			if err := empty(info.Sets - 1); err != nil {
+				return visitError{err}
 			}
 		}
 		return nil
 	}
-	for err == nil {
-		err = b.Next(func(set uint64, elements []uint64) error {
-			switch {
-			case set < info.Sets:
-				return fmt.Errorf("set %d after set %d", set, info.Sets-1)
-			case set >= m:
-				return fmt.Errorf("set %d of %d", set, m)
-			case len(elements) > 0 && elements[len(elements)-1] >= n:
-				return fmt.Errorf("set %d holds element %d of %d", set, elements[len(elements)-1], n)
-			}
-			if fromVisit = empty(set); fromVisit != nil {
-				return fromVisit
-			}
-			info.add(len(elements))
-			fromVisit = visit(set, elements)
-			return fromVisit
-		})
-		if fromVisit != nil {
-			return fromVisit
+	begin := func(set uint64, count int, last uint64) error {
+		switch {
+		case set < info.Sets:
+			return fmt.Errorf("set %d after set %d", set, info.Sets-1)
+		case set >= m:
+			return fmt.Errorf("set %d of %d", set, m)
+		case count > 0 && last >= n:
+			return fmt.Errorf("set %d holds element %d of %d", set, last, n)
 		}
+		if err := empties(set); err != nil {
+			return err
+		}
+		info.add(count)
+		return nil
 	}
-	if err != io.EOF {
-		return &Error{File: path, Byte: -1, What: err.Error()}
+	b := cover.NewBlockReader(r, int64(headBytes))
+	for err == nil {
+		err = block(b, begin)
 	}
-	if !b.Ended() {
-		return &Error{File: path, Byte: -1, What: "the file ends too early: its last block is missing"}
+	if err == io.EOF {
+		switch {
+		case !b.Ended():
+			return &Error{File: path, Byte: -1, What: "the file ends too early: its last block is missing"}
+		case info.Size != size:
+			return &Error{File: path, Byte: -1, What: fmt.Sprintf("its sets hold %d elements, its head says %d", info.Size, size)}
+		}
+		err = empties(m)
 	}
-	if info.Size != size {
-		return &Error{File: path, Byte: -1, What: fmt.Sprintf("its sets hold %d elements, its head says %d", info.Size, size)}
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case visitError:
+		return e.error
 	}
-	return empty(m)
+	return &Error{File: path, Byte: -1, What: err.Error()}
 }

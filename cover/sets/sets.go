@@ -113,8 +113,9 @@ type File struct {
 }
 
 var (
-	_ cover.Family = (*File)(nil)
-	_ cover.Sized  = (*File)(nil)
+	_ cover.Family  = (*File)(nil)
+	_ cover.Sized   = (*File)(nil)
+	_ cover.Encoded = (*File)(nil)
 )
 
 // Open returns the family in a file. Text is read once to learn its extent; a binary file's
@@ -161,6 +162,14 @@ func (f *File) Scan(visit func(set uint64, elements []uint64) error) error {
 		}
 		return visit(set, elements)
 	})
+}
+
+// ScanEncoded implements cover.Encoded for binary files.
+func (f *File) ScanEncoded(visit func(set uint64, count int, encoded []byte) error) error {
+	if f.Format != Binary {
+		return errors.ErrUnsupported
+	}
+	return scanEncoded(f.path, new(Info), visit)
 }
 
 // Load reads a file into memory, of each set the maxDegree lowest elements (0: all). reserve

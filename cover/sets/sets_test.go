@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -119,7 +121,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestBadFiles(t *testing.T) {
-	binary := func(spoil func(b []byte) []byte) string {
+	spoilt := func(spoil func(b []byte) []byte) string {
 		var b bytes.Buffer
 		l := cover.NewLists([][]graph.Node{{0, 1, 2}, {}, {2, 3}})
 		if err := sets.Write(&b, l); err != nil {
@@ -144,10 +146,15 @@ func TestBadFiles(t *testing.T) {
 		{"nan.rail", "3 2\nNaN 1 1\n", `nan.rail:2: want a cost`},
 		{"row.rail", "3 2\n1 2 3 4\n", `row.rail:2: want a row, a number from 1 to 3, got "4"`},
 		{"more.rail", "1 1\n1 1 1\n7\n", `more.rail:3: want the end of the file`},
-		{"head.bin", binary(func(b []byte) []byte { b[9] ^= 1; return b }), `head.bin: byte 0: corrupt head`},
-		{"body.bin", binary(func(b []byte) []byte { b[len(b)-14] ^= 1; return b }), `body.bin: byte 36: corrupt block: wrong checksum`},
-		{"cut.bin", binary(func(b []byte) []byte { return b[:len(b)-3] }), `cut.bin: byte`},
-		{"end.bin", binary(func(b []byte) []byte { return b[:len(b)-12] }), `end.bin: the file ends too early`},
+		{"head.bin", spoilt(func(b []byte) []byte { b[9] ^= 1; return b }), `head.bin: byte 0: corrupt head`},
+		{"body.bin", spoilt(func(b []byte) []byte { b[len(b)-14] ^= 1; return b }), `body.bin: byte 36: corrupt block: wrong checksum`},
+		{"cut.bin", spoilt(func(b []byte) []byte { return b[:len(b)-3] }), `cut.bin: byte`},
+		{"element.bin", spoilt(func(b []byte) []byte { // a family of 3 elements that holds the fourth
+			b[16] = 3
+			binary.LittleEndian.PutUint32(b[32:], crc32.Checksum(b[:32], crc32.MakeTable(crc32.Castagnoli)))
+			return b
+		}), `element.bin: set 2 holds element 3 of 3`},
+		{"end.bin", spoilt(func(b []byte) []byte { return b[:len(b)-12] }), `end.bin: the file ends too early`},
 	} {
 		path := write(t, tt.name, tt.text)
 		format, err := sets.Detect(path)
@@ -164,6 +171,13 @@ func TestBadFiles(t *testing.T) {
 		}
 		if _, _, err := sets.Load(path, format, 0, 0); !errors.As(err, &bad) {
 			t.Errorf("%s: Load: %v", tt.name, err)
+		}
+		if f == nil || format != sets.Binary {
+			continue
+		}
+		err = f.ScanEncoded(func(uint64, int, []byte) error { return nil })
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: ScanEncoded: %v, want %q", tt.name, err, tt.want)
 		}
 	}
 	if _, err := sets.Detect(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
@@ -203,6 +217,46 @@ func TestBinary(t *testing.T) {
 		}
 		if !slices.Equal(got.Offset, l.Offset) || !slices.Equal(got.Elem, l.Elem) || got.N != l.N || info.Size != l.Size() {
 			t.Fatalf("seed %d: read back otherwise", seed)
+		}
+		f, err := sets.Open(path, sets.Binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := bytes.NewBuffer(b.Bytes()[:36:36]) // the head
+		w := cover.NewBlockWriter(again)
+		err = f.ScanEncoded(func(set uint64, count int, encoded []byte) error {
+			var put bytes.Buffer // what Put makes of the set alone, without the block's head and the set's number
+			one := cover.NewBlockWriter(&put)
+			var elements []uint64
+			for _, e := range l.Set(set) {
+				elements = append(elements, uint64(e))
+			}
+			if err := errors.Join(one.Put(0, elements), one.Flush(), w.Put(set, elements)); err != nil {
+				return err
+			}
+			if count != len(elements) || !bytes.Equal(encoded, put.Bytes()[13:]) {
+				return fmt.Errorf("set %d: %d elements, % x, want % x", set, count, encoded, put.Bytes()[13:])
+			}
+			return nil
+		})
+		if err := errors.Join(err, w.Flush()); err != nil {
+			t.Fatalf("seed %d: ScanEncoded: %v", seed, err)
+		}
+		if !bytes.Equal(again.Bytes(), b.Bytes()[:b.Len()-12]) {
+			t.Fatalf("seed %d: ScanEncoded leaves sets out", seed)
+		}
+		want, err := cover.SPGreedy(t.Context(), l, cover.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, threads := range []int{1, 2} {
+			got, err := cover.External(t.Context(), f, &covertest.Scratch{}, cover.Options{Threads: threads})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Sets, want.Sets) || !slices.Equal(got.Gains, want.Gains) || got.Reads != want.Reads || got.Size != want.Size || got.Largest != want.Largest {
+				t.Fatalf("seed %d, %d threads: not the cover of SPGreedy", seed, threads)
+			}
 		}
 	}
 	var b bytes.Buffer
