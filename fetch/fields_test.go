@@ -323,7 +323,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzLocation(f *testing.F) {
-	for _, s := range []string{"/b", "//h/x", "../c?x", "http://h.test:80/é%zz", "javascript:x", "\\\\evil.test\\", "?", "#", ""} {
+	for _, s := range []string{"/b", "//h/x", "../c?x", "http://h.test:80/é%zz", "javascript:x", "\\\\evil.test\\", "?", "#", "", strings.Repeat("é", 2000)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, loc string) {

@@ -52,7 +52,11 @@ const (
 // to decide. One pass over ref, no allocation if dst has room. A fuzz test holds it to the
 // slow way.
 func fast[T string | []byte](dst []byte, base *Base, ref T, f form) (out []byte, ok bool) {
-	if len(ref) > MaxURL {
+	most := 3 * len(ref) // each byte an escape
+	if base != nil {
+		most += len(base.url)
+	}
+	if most > MaxURL {
 		return dst, false
 	}
 	i, n := 0, len(ref)

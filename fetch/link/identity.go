@@ -15,7 +15,7 @@ var ErrScheme = errors.New("not an http or https URL")
 // ErrNoURL is wrapped by the error for what is no URL at all.
 var ErrNoURL = errors.New("not a URL")
 
-// MaxURL is the length in bytes beyond which a URL is refused.
+// MaxURL is the length in bytes beyond which a URL is refused, as it came and as it is asked for.
 const MaxURL = 8192
 
 // Parse returns the identity of an absolute URL: two URLs are one where it is the same. It is
@@ -43,7 +43,7 @@ var parser = url.NewParser(url.WithAcceptInvalidCodepoints())
 // inputs that make it panic: to us they are no URLs.
 func parse(raw string, base *url.Url) (u *url.Url, err error) {
 	if len(raw) > MaxURL {
-		return nil, fmt.Errorf("%w: %q: longer than %d bytes", ErrNoURL, shorten(raw), MaxURL)
+		return nil, tooLong(raw)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,7 +72,15 @@ func reference(u *url.Url, raw string) (string, error) {
 		u.SetUsername("")
 		u.SetPassword("")
 	}
-	return u.Href(true), nil
+	href := u.Href(true)
+	if len(href) > MaxURL {
+		return "", tooLong(href)
+	}
+	return href, nil
+}
+
+func tooLong(url string) error {
+	return fmt.Errorf("%w: %q: longer than %d bytes", ErrNoURL, shorten(url), MaxURL)
 }
 
 // shorten cuts a URL for a message.

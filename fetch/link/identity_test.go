@@ -167,6 +167,28 @@ func FuzzResolve(f *testing.F) {
 	f.Fuzz(checkEqual)
 }
 
+// A URL has at most MaxURL bytes, also when its escapes, or those of its base, are counted.
+func TestMaxURL(t *testing.T) {
+	const host = "http://h.test/"
+	longest := host + strings.Repeat("x", MaxURL-len(host))
+	if got, err := Parse(longest); err != nil || got != longest {
+		t.Errorf("Parse of %d bytes: %d bytes, %v", MaxURL, len(got), err)
+	}
+	base, err := NewBase(host + strings.Repeat("d", MaxURL/2) + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{longest + "x", host + strings.Repeat("é", MaxURL/4), strings.Repeat("r", MaxURL/2), strings.Repeat("é", 700)} {
+		got, err := base.Resolve(ref)
+		if !errors.Is(err, ErrNoURL) {
+			t.Errorf("Resolve(%.20q…): %d bytes, %v", ref, len(got), err)
+		}
+		if got, err := base.Reference(ref); !errors.Is(err, ErrNoURL) {
+			t.Errorf("Reference(%.20q…): %d bytes, %v", ref, len(got), err)
+		}
+	}
+}
+
 func TestDropParams(t *testing.T) {
 	patterns := []string{"utm_*", "fbclid"}
 	for in, want := range map[string]string{
