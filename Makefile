@@ -19,12 +19,16 @@ race: ## without three tests that only compute, one goroutine each, for minutes 
 # (go.dev/issue/75804, mended in Go 1.27). It then prints the lines of LATE and no others; a
 # finding prints more: what failed, with which input. Shortening what is merely interesting is
 # cut down: else it takes most of a short time.
-LATE = fuzz: elapsed: .*|--- FAIL: Fuzz[A-Za-z0-9_]* \(.*\)|    context deadline exceeded|FAIL.*|exit status 1
+LATE = fuzz: elapsed: .*|--- FAIL: Fuzz[A-Za-z0-9_]* \(.*\)|    context deadline exceeded|FAIL
+# Coverage guides by the project's own packages: -fuzz at the build would compile all others, the
+# standard library too, once more, and count there.
 fuzz: ## every fuzz target for FUZZTIME
-	@for f in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
-		for n in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
-			echo "$$n ($$(dirname $$f))"; \
-			out=$$(go test ./$$(dirname $$f) -run '^$$' -fuzz "^$$n\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x 2>&1); failed=$$?; \
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; cache=$$(go env GOCACHE)/fuzz/forage; \
+	for p in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
+		go test -c -gcflags='forage/...=-d=libfuzzer' -o "$$dir/fuzz.test" $$p || exit 1; \
+		for n in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$p/*_test.go); do \
+			echo "$$n ($$p)"; \
+			out=$$(cd $$p && "$$dir/fuzz.test" -test.run '^$$' -test.fuzz "^$$n\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 50x -test.fuzzcachedir "$$cache/$$p" 2>&1); failed=$$?; \
 			printf '%s\n' "$$out"; \
 			[ $$failed = 0 ] && continue; \
 			printf '%s\n' "$$out" | grep -qx '    context deadline exceeded' || exit 1; \
