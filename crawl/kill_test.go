@@ -62,6 +62,24 @@ func planned(policy string) Plan {
 	return Plan{Policy: policy, Budget: func(int) int { return 40 }, Text: "40"}
 }
 
+// scratch returns a folder and how many documents a kill may lose of a crawl into it. They wait
+// behind the disk's sync, some milliseconds or, beside other work, a tenth of a second: the
+// folder is in memory where the system has one there, with room.
+func scratch(t *testing.T) (dir string, loss int64) {
+	t.Helper()
+	const memory = "/dev/shm"
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(memory, &fs); err != nil || int64(fs.Bavail)*int64(fs.Bsize) < 1<<30 { // all tests here take 0.1 GB
+		return t.TempDir(), 100
+	}
+	dir, err := os.MkdirTemp(memory, "forage-kill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir, 16
+}
+
 // contents is all of a store that does not depend on when and in which order things came.
 func contents(t *testing.T, v *store.View) string {
 	t.Helper()
@@ -128,7 +146,7 @@ func TestKill(t *testing.T) {
 		}
 		return err != nil
 	}
-	root := t.TempDir()
+	root, loss := scratch(t)
 	calm := filepath.Join(root, "calm")
 	start := time.Now()
 	if run(calm, time.Hour) {
@@ -154,10 +172,13 @@ func TestKill(t *testing.T) {
 		if got := view(t, dir); got != want {
 			t.Fatalf("after %d kills the store differs from that of a calm crawl:\n%s", here, firstDifference(got, want))
 		}
-		if served := server.Counts().Documents - before; served > once+int64(16*here) {
+		if served := server.Counts().Documents - before; served > once+loss*int64(here) {
 			t.Errorf("%d kills: %d documents served, %d in a calm crawl", here, served, once)
 		}
 		t.Logf("%d kills in this crawl, %d documents served, %d in a calm crawl", here, server.Counts().Documents-before, once)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
 		if here == 0 && round > 20 {
 			t.Skip("this machine is too fast: crawls end before they can be killed")
 		}
@@ -208,7 +229,7 @@ func TestKillRevisit(t *testing.T) {
 			}
 			web := httptest.NewServer(server)
 			defer web.Close()
-			root := t.TempDir()
+			root, loss := scratch(t)
 			first := filepath.Join(root, "first")
 			c, err := Open(loopback(first))
 			if err != nil {
@@ -278,8 +299,11 @@ func TestKillRevisit(t *testing.T) {
 				if got := cycles(t, dir) + view(t, dir); got != want {
 					t.Fatalf("after %d kills the store differs from that of a calm cycle:\n%s", here, firstDifference(got, want))
 				}
-				if served := server.Counts().Documents - before; served > once+int64(16*here) {
+				if served := server.Counts().Documents - before; served > once+loss*int64(here) {
 					t.Errorf("%d kills: %d documents served, %d in a calm cycle", here, served, once)
+				}
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
 				}
 			}
 			t.Logf("%d kills", kills)
