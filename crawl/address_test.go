@@ -64,7 +64,7 @@ func TestAddressBound(t *testing.T) {
 					}
 				}
 			})
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			r, err := c.Run(ctx, seeds)
 			if err != nil || ctx.Err() != nil {

@@ -102,7 +102,7 @@ func TestHostsOfADomain(t *testing.T) {
 					page(r.Host+r.URL.Path, links...)(rw, r)
 				}
 				c := open(t, func(cfg *Config) { cfg.Parallel, cfg.Delay = 4, delay })
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 				defer cancel()
 				for _, max := range []int{most, most + 50} { // the second run begins with thousands of hosts
 					rules := store.Rules{Scope: "domain", MaxPages: max}
@@ -145,7 +145,7 @@ func TestAllHostsOfADomain(t *testing.T) {
 		}
 	}
 	c := open(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	r, err := c.Run(ctx, []Seed{{URL: "http://www.many.test" + port + "/", Rules: store.Rules{Scope: "domain", Exclude: []string{"/no$", "h2.*/"}}}})
 	closed := 0

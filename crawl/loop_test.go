@@ -156,7 +156,7 @@ func open(t *testing.T, change func(*Config)) *Crawl {
 
 func (w *web) crawl(t *testing.T, c *Crawl, rules store.Rules) *Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	r, err := c.Run(ctx, []Seed{{URL: w.URL + "/", Rules: rules}})
 	if err != nil {

@@ -128,7 +128,7 @@ func TestUnavailable(t *testing.T) {
 				}
 			}
 			w.other = w.pages["/"]
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			revisit := func(full bool) *Result {
 				t.Helper()

@@ -65,7 +65,7 @@ func TestInterrupt(t *testing.T) {
 			cmd.Process.Signal(os.Interrupt)
 		}
 		cmd.Wait()
-		if took := time.Since(pressed); took > 5*time.Second { // 1 s on a machine that is free
+		if took := time.Since(pressed); took > 20*time.Second { // 1 s on a machine that is free; the answer would be waited for for 30
 			t.Errorf("%d times Ctrl-C: ended after %v", presses, took)
 		}
 		// -1: the signal ended it, which shells show as 130 too.
