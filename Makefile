@@ -12,8 +12,9 @@ check: ## gofmt, vet, staticcheck, the lint tests
 test:
 	go test ./...
 
+# At its end each process waits for a second for late reports, and the tests start hundreds: not here.
 race: ## without three tests that only compute, one goroutine each, for minutes under the detector
-	go test -race -timeout 20m -skip '^(TestShareFinds|TestFoldPrior|TestCoverageEstimate)$$' ./...
+	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestFoldPrior|TestCoverageEstimate)$$' ./...
 
 # At the end of -fuzztime Go 1.26 may take its own deadline for a failure, though no input failed
 # (go.dev/issue/75804, mended in Go 1.27). It then prints the lines of LATE and no others; a

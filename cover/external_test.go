@@ -12,6 +12,7 @@ import (
 
 	"forage/cover"
 	"forage/cover/covertest"
+	"forage/internal/race"
 )
 
 func TestExternal(t *testing.T) {
@@ -33,7 +34,7 @@ func TestExternalIsSPGreedy(t *testing.T) {
 		l    *cover.Lists
 	}
 	families := []named{{"large", covertest.Large(rand.New(rand.NewPCG(1, 1)), 30000, 20000)}}
-	for seed := range uint64(60) {
+	for seed := range uint64(race.Fewer(60)) {
 		families = append(families, named{"random", covertest.Random(rand.New(rand.NewPCG(seed, 9)))})
 	}
 	for i, f := range families {
@@ -82,6 +83,9 @@ func (w wide) Scan(visit func(set uint64, elements []uint64) error) error {
 }
 
 func TestExternalBeyond32Bits(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes 8 GB under the race detector")
+	}
 	l := covertest.Large(rand.New(rand.NewPCG(4, 4)), 60, 50)
 	f := wide{l}
 	if f.NumElements() <= 1<<32 || f.NumSets() <= 1<<32 {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"forage/internal/race"
 	"forage/store"
 )
 
@@ -95,7 +96,7 @@ func TestHostsOfADomain(t *testing.T) {
 					case trap == "pages":
 						links = append(links, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1))
 					default:
-						for k := range 100 {
+						for k := range race.Fewer(100) {
 							links = append(links, fmt.Sprintf("http://x%d-%d.trap.test%s/", n, k, port))
 						}
 					}

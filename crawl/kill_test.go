@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"forage/graph"
+	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 	"forage/store"
@@ -116,6 +117,9 @@ func TestKill(t *testing.T) {
 	}
 	t.Parallel()
 	kills := 20
+	if race.Enabled {
+		kills = 8
+	}
 	if n, err := strconv.Atoi(os.Getenv("FORAGE_KILLS")); err == nil {
 		kills = n
 	}

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"forage/internal/race"
 )
 
 func TestBlocked(t *testing.T) {
@@ -64,7 +66,7 @@ func TestClassNames(t *testing.T) {
 func TestGuardAgainstNetip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	g := guard{}
-	for range 200_000 {
+	for range race.Fewer(200_000) {
 		var b [16]byte
 		for i := range b {
 			b[i] = byte(r.Uint32())

@@ -27,10 +27,13 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"forage/internal/race"
 )
 
 // peakGrowth returns by how much the process's resident memory peaks above its start while f
-// runs. What f needs for its server counts too.
+// runs, or 0 where that cannot be told: the race detector takes several times what we do. What
+// f needs for its server counts too.
 func peakGrowth(t *testing.T, f func()) int64 {
 	t.Helper()
 	field := func(name string) int64 {
@@ -42,6 +45,10 @@ func peakGrowth(t *testing.T, f func()) int64 {
 		var kb int64
 		fmt.Sscan(rest, &kb)
 		return kb << 10
+	}
+	if race.Enabled {
+		f()
+		return 0
 	}
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -233,8 +240,8 @@ func testUserinfo(t *testing.T) {
 }
 
 func testBombs(t *testing.T) {
-	zeros := bytes.Repeat([]byte("<p>        "), 6<<20)
 	const limit = 15 << 20
+	zeros := bytes.Repeat([]byte("<p>        "), 3<<19) // 16.5 MiB
 	bombs := map[string][]byte{"gzip": encode(t, "gzip", zeros)}
 	for _, coding := range []string{"br", "zstd", "deflate"} {
 		bombs[coding] = encode(t, coding, zeros)
@@ -246,10 +253,10 @@ func testBombs(t *testing.T) {
 	bombs["gzip, gzip, gzip, gzip, gzip"] = nested
 	c := newClient(t, Config{})
 	for coding, b := range bombs {
-		// Many members one after another: 66 MB each, 10 GiB in all.
+		// Many members one after another: 10 GiB in all.
 		repeat := 1
 		if coding == "gzip" || coding == "zstd" {
-			repeat = 160
+			repeat = 640
 		}
 		var sent atomic.Int64
 		s := serveTCP(t, endless(&sent, htmlHead+"Content-Encoding: "+coding+"\r\n\r\n", b, int64(len(b)*repeat)))
@@ -261,7 +268,7 @@ func testBombs(t *testing.T) {
 		if o.Class != OK || o.Cut != CutLong || len(o.Body) != limit {
 			t.Errorf("%s: %v, %d bytes, %v (%s)", coding, o.Class, len(o.Body), o.Cut, o.Reason)
 		}
-		if grown > 32<<20 || cpu > 2*time.Second {
+		if grown > 32<<20 || !race.Enabled && cpu > 2*time.Second {
 			t.Errorf("%s: memory grew by %d MiB, CPU %v", coding, grown>>20, cpu)
 		}
 	}
@@ -297,7 +304,7 @@ func testInfiniteBody(t *testing.T) {
 		io.WriteString(nc, htmlHead+"\r\n<a href=/1>")
 		<-stop
 	})
-	o := get(t, newClient(t, Config{Timeout: 100 * time.Millisecond}), s.url)
+	o := get(t, newClient(t, Config{Timeout: time.Second}), s.url)
 	if o.Class != OK || o.Cut != CutTime || string(o.Body) != "<a href=/1>" {
 		t.Errorf("then silence: %v %v %q", o.Class, o.Cut, o.Body)
 	}
@@ -319,10 +326,9 @@ func testSlowHeader(t *testing.T) {
 		}
 		<-stop
 	})
-	c := newClient(t, Config{HeaderWait: 100 * time.Millisecond})
-	start := time.Now()
-	if o := get(t, c, s.url); o.Class != Timeout || time.Since(start) > 5*time.Second {
-		t.Errorf("%v after %v", o.Class, time.Since(start))
+	c := newClient(t, Config{HeaderWait: 100 * time.Millisecond, Timeout: time.Hour})
+	if o := get(t, c, s.url); o.Class != Timeout {
+		t.Errorf("%v", o.Class)
 	}
 	if d := newClient(t, Config{}).cfg.HeaderWait; d > 30*time.Second {
 		t.Errorf("by default it waits %v for the header", d)
@@ -330,30 +336,41 @@ func testSlowHeader(t *testing.T) {
 }
 
 func testTarpit(t *testing.T) {
-	stop := make(chan struct{})
+	here, stop := make(chan struct{}), make(chan struct{})
 	defer close(stop)
-	tar := serveTCP(t, func(nc net.Conn) { <-stop })
+	tar := serveTCP(t, func(nc net.Conn) {
+		here <- struct{}{}
+		<-stop
+	})
 	good := serve(t, func(w http.ResponseWriter, r *http.Request) {})
-	c := newClient(t, Config{HeaderWait: 200 * time.Millisecond})
+	c := newClient(t, Config{})
 	if d := c.cfg.ConnectWait; d > 10*time.Second {
 		t.Errorf("by default it waits %v for a connection", d)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if o := get(t, c, tar.url); o.Class != Timeout {
-				t.Errorf("tarpit: %v", o.Class)
+			if o, err := c.Fetch(ctx, &Request{URL: tar.url}); err != context.Canceled {
+				t.Errorf("tarpit: %v, %v before we gave up", o.Class, err)
 			}
 		})
+	}
+	for range 50 {
+		<-here
 	}
 	for range 100 { // others are not held up
 		if o := get(t, c, good); o.Status != 200 {
 			t.Errorf("a healthy host meanwhile: %v", o.Class)
 		}
 	}
+	cancel()
 	wg.Wait()
-	if n := tar.conns.Load(); n != 50 {
-		t.Errorf("%d connections to the tarpit", n)
+	if o := get(t, newClient(t, Config{HeaderWait: 100 * time.Millisecond, Timeout: time.Hour}), tar.url); o.Class != Timeout {
+		t.Errorf("tarpit: %v", o.Class)
+	}
+	if <-here; tar.conns.Load() != 51 {
+		t.Errorf("%d connections to the tarpit", tar.conns.Load())
 	}
 	// A host that is not there.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -553,7 +570,7 @@ func testHTTP2Abuse(t *testing.T) {
 		grown := peakGrowth(t, func() { o = get(t, c, "https://"+host+"/") })
 		cpu = cpuTime() - cpu
 		t.Logf("%s: %v (%s), %d connections, CPU %v, memory +%d MiB", name, o.Class, o.Reason, n.Load(), cpu, grown>>20)
-		if o.Class.Answered() && o.Class != TooLarge || cpu > time.Second || grown > 24<<20 || n.Load() > 20 {
+		if o.Class.Answered() && o.Class != TooLarge || !race.Enabled && cpu > time.Second || grown > 24<<20 || n.Load() > 20 {
 			t.Errorf("%s: %v (%s), %d connections, CPU %v, memory +%d MiB", name, o.Class, o.Reason, n.Load(), cpu, grown>>20)
 		}
 	}
@@ -608,10 +625,9 @@ func testTLS(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)
 	s := serveTCP(t, func(nc net.Conn) { <-stop })
-	start := time.Now()
-	o := get(t, newClient(t, Config{ConnectWait: 100 * time.Millisecond}), "https://"+s.host+"/")
-	if o.Class != TLS && o.Class != Timeout || time.Since(start) > 5*time.Second {
-		t.Errorf("stalled handshake: %v after %v", o.Class, time.Since(start))
+	patient := Config{ConnectWait: 100 * time.Millisecond, HeaderWait: time.Hour, Timeout: time.Hour}
+	if o := get(t, newClient(t, patient), "https://"+s.host+"/"); o.Class != TLS && o.Class != Timeout {
+		t.Errorf("stalled handshake: %v", o.Class)
 	}
 	s = serveTCP(t, func(nc net.Conn) {
 		io.WriteString(nc, answer("no TLS here"))

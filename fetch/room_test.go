@@ -39,7 +39,7 @@ func TestLargeBodies(t *testing.T) {
 		t.Errorf("a small body: %v, %d bytes", o.Cut, len(o.Body))
 	}
 
-	c.cfg.Timeout = 200 * time.Millisecond
+	c.cfg.Timeout = time.Second
 	o := get(t, c, base+"/")
 	if o.Class != OK || o.Cut != CutRoom || len(o.Body) != mib || !strings.Contains(o.Reason, "too many large bodies") {
 		t.Errorf("without room: %v, %v, %q, %d bytes", o.Class, o.Cut, o.Reason, len(o.Body))

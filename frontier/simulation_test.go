@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"forage/internal/race"
 )
 
 var seed = flag.Uint64("seed", 0, "seed of the simulation; 0 runs many")
@@ -114,7 +116,7 @@ func TestSimulation(t *testing.T) {
 		simulate(t, *seed)
 		return
 	}
-	for s := range uint64(500) {
+	for s := range uint64(race.Fewer(500)) {
 		a := simulate(t, s+1)
 		if s%10 == 0 && !slices.Equal(a, simulate(t, s+1)) {
 			t.Errorf("seed %d: two runs differ", s+1)

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,44 +27,69 @@ func TestMain(m *testing.M) {
 //
 //	serve     serves the evolving site of snap.Blog on loopback and sets $BASE and $SITE
 //	at K      switches it to week K
+//	hold N    keeps it from answering more than N requests
 //	served N  waits until it has answered N requests
+//	release   lets it answer all
 func TestScripts(t *testing.T) {
 	type key struct{}
-	type answers struct{}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
-			env.Values[key{}] = new(*replay.Server)
-			env.Values[answers{}] = map[string]chan bool{}
+			env.Values[key{}] = &webSite{answered: make(chan bool, 1<<16), free: make(chan bool)}
+			env.Setenv("GORACE", os.Getenv("GORACE")) // a script's environment is empty
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": func(ts *testscript.TestScript, neg bool, args []string) {
 				s, err := replay.New(snap.Blog(rand.New(rand.NewPCG(1, 0)), 6), 0, false)
 				ts.Check(err)
-				*ts.Value(key{}).(**replay.Server) = s
-				answered := make(chan bool, 1<<16)
-				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					s.ServeHTTP(w, r)
-					answered <- true
-				}))
+				w := ts.Value(key{}).(*webSite)
+				w.Server = s
+				srv := httptest.NewServer(w)
 				ts.Defer(srv.Close)
-				ts.Value(answers{}).(map[string]chan bool)["site"] = answered
 				ts.Setenv("BASE", srv.URL)
 				ts.Setenv("SITE", srv.Listener.Addr().String())
+			},
+			"hold": func(ts *testscript.TestScript, neg bool, args []string) {
+				n, err := strconv.ParseInt(args[0], 10, 64)
+				ts.Check(err)
+				ts.Value(key{}).(*webSite).hold.Store(n)
 			},
 			"served": func(ts *testscript.TestScript, neg bool, args []string) {
 				n, err := strconv.Atoi(args[0])
 				ts.Check(err)
 				for range n {
-					<-ts.Value(answers{}).(map[string]chan bool)["site"]
+					<-ts.Value(key{}).(*webSite).answered
 				}
+			},
+			"release": func(ts *testscript.TestScript, neg bool, args []string) {
+				close(ts.Value(key{}).(*webSite).free)
 			},
 			"at": func(ts *testscript.TestScript, neg bool, args []string) {
 				k, err := strconv.Atoi(args[0])
 				ts.Check(err)
-				ts.Check((*ts.Value(key{}).(**replay.Server)).Switch(k))
+				ts.Check(ts.Value(key{}).(*webSite).Switch(k))
 			},
 		},
 	})
+}
+
+// A webSite is the site of one script.
+type webSite struct {
+	*replay.Server
+	answered chan bool
+	asked    atomic.Int64
+	hold     atomic.Int64 // requests after this one wait for free; 0: none
+	free     chan bool
+}
+
+func (w *webSite) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if n := w.asked.Add(1); w.hold.Load() > 0 && n > w.hold.Load() {
+		select {
+		case <-w.free:
+		case <-r.Context().Done():
+		}
+	}
+	w.Server.ServeHTTP(rw, r)
+	w.answered <- true
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"forage/internal/race"
 )
 
 // tokens writes what next returns, one after another, texts that follow each other as one.
@@ -82,7 +84,7 @@ func TestLexerOnBroken(t *testing.T) {
 
 // The lexer ends, in time that grows with the input alone, and keeps no more than its bounds.
 func TestLexerOnHostile(t *testing.T) {
-	const size = 2 << 20
+	size := race.Fewer(2 << 20)
 	for _, s := range []string{"<", "<a", "<a x=\"", "<!--", "<![CDATA[", "&", "&amp", "<!DOCTYPE [", "]]", "<a/>", "</", "<?"} {
 		l := newLexer(strings.NewReader(strings.Repeat(s, size/len(s))))
 		for {

@@ -16,6 +16,7 @@ import (
 
 	"forage/graph"
 	"forage/graph/gen"
+	"forage/internal/race"
 	"forage/internal/shared"
 )
 
@@ -341,7 +342,11 @@ func TestLongLine(t *testing.T) {
 func TestSortAgainstMemory(t *testing.T) {
 	const n = 40000
 	r := rand.New(rand.NewPCG(5, 5))
-	all := make([]graph.Arc, 1500000)
+	size := 1_500_000
+	if race.Enabled {
+		size = 800_000
+	}
+	all := make([]graph.Arc, size)
 	var b bytes.Buffer
 	for i := range all {
 		all[i] = graph.Arc{From: graph.Node(r.IntN(n)), To: graph.Node(r.IntN(n) * r.IntN(2))}

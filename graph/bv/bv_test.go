@@ -17,6 +17,7 @@ import (
 	"forage/graph"
 	"forage/graph/arcs"
 	"forage/graph/gen"
+	"forage/internal/race"
 	"forage/internal/shared"
 )
 
@@ -415,7 +416,7 @@ func TestFlippedBits(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 10))
-	for range 3000 {
+	for range race.Fewer(3000) {
 		bad := slices.Clone(data)
 		bad[r.IntN(len(bad))] ^= 1 << r.IntN(8)
 		if err := os.WriteFile(name+".graph", bad, 0o644); err != nil {

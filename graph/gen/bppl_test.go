@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"forage/graph"
+	"forage/internal/race"
 )
 
 func TestHurwitz(t *testing.T) {
@@ -43,7 +44,7 @@ func TestParetoDegreesAgainstDefinition(t *testing.T) {
 	for expected(k0) >= 1 {
 		k0++
 	}
-	for seed := range uint64(20) {
+	for seed := range uint64(race.Fewer(20)) {
 		d, err := ParetoDegrees(alpha, n, seed)
 		if err != nil {
 			t.Fatal(err)

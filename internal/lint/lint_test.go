@@ -50,6 +50,7 @@ var imports = map[string]string{
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit retain snap crawl store",
 	"explore/exploretest": "graph explore",
 	"internal/lint":       "",
+	"internal/race":       "",
 	"internal/shared":     "",
 	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
