@@ -206,7 +206,11 @@ func (b *Best) Learn(v graph.Node, p Page) {
 		return cmp.Or(-cmp.Compare(a.born, r.born), -cmp.Compare(a.v, r.v))
 	})
 	if at < b.cfg.roles {
-		b.newest[T] = slices.Insert(b.newest[T], at, r)
+		newest := slices.Insert(b.newest[T], at, r)
+		if i := b.cfg.roles; len(newest) > i && b.docs[newest[i].v].role < 0 {
+			newest = slices.Delete(newest, i, i+1) // others hold roles that they have yet to lose
+		}
+		b.newest[T] = newest
 	}
 	if !b.isRenewed[T] {
 		b.isRenewed[T] = true
@@ -280,9 +284,8 @@ func (b *Best) cast(v graph.Node) {
 	d := &b.docs[v]
 	role := int8(-1)
 	if b.size[d.page.Template] >= 3 {
-		role = int8(slices.IndexFunc(b.newest[d.page.Template], func(n rank) bool { return n.v == v }))
-		if int(role) >= b.cfg.roles {
-			role = -1
+		if at := slices.IndexFunc(b.newest[d.page.Template], func(n rank) bool { return n.v == v }); at < b.cfg.roles {
+			role = int8(at)
 		}
 	}
 	if l := d.page.List; l > 0 && b.lists[l].last == v && IsDense(b.lists[l].number, int(b.lists[l].pages)) {

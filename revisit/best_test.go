@@ -1,6 +1,7 @@
 package revisit
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -106,5 +107,41 @@ func TestLastPage(t *testing.T) {
 	}
 	if b.docs[48].role != lastPage || b.docs[3].role == lastPage {
 		t.Errorf("pages 6 and 5 have the roles %d and %d, want page 6 alone to be the last", b.docs[48].role, b.docs[3].role)
+	}
+}
+
+// TestRoles has a template of 600 documents: its newest four hold the ranks, and no others;
+// after one more the ranks move on.
+func TestRoles(t *testing.T) {
+	b := NewBest(0)
+	roles := func() map[graph.Node]int8 {
+		held := make(map[graph.Node]int8)
+		for v := range b.docs {
+			if r := b.docs[v].role; r != -1 {
+				held[graph.Node(v)] = r
+			}
+		}
+		return held
+	}
+	for v := range graph.Node(600) {
+		b.Learn(v, Page{})
+		if n := len(b.newest[0]); n > b.cfg.roles {
+			t.Fatalf("%d documents are kept as the newest of %d before roles are given", n, v+1)
+		}
+	}
+	b.Begin(1, 1)
+	if got, want := roles(), (map[graph.Node]int8{599: 0, 598: 1, 597: 2, 596: 3}); !maps.Equal(got, want) {
+		t.Errorf("roles %v, want %v", got, want)
+	}
+	b.Learn(600, Page{})
+	b.Observe(Visit{Page: 0, Cost: 1, Led: []graph.Node{600}, Found: []graph.Node{600}})
+	b.End(Cycle{New: 1, H: NewH([]graph.Node{600}, nil, []graph.Node{0}, func(v graph.Node) []graph.Node {
+		if v == 0 {
+			return []graph.Node{600}
+		}
+		return nil
+	})})
+	if got, want := roles(), (map[graph.Node]int8{600: 0, 599: 1, 598: 2, 597: 3}); !maps.Equal(got, want) {
+		t.Errorf("after one more, roles %v, want %v", got, want)
 	}
 }
