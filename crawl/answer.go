@@ -198,6 +198,7 @@ func (e *engine) rootAnswers(s *site, d *store.Doc) bool {
 func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 	s, o, c := j.site, j.out, j.content
 	now := e.c.now()
+	wasGone := d.GoneCycles > 0
 	back(d)
 	found.digest = c.digest
 	found.changed = d.Digest != 0 && d.Digest != c.digest
@@ -277,7 +278,7 @@ func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 	d.Dated = d.IsList() && slices.ContainsFunc(c.links, func(l foundLink) bool { return l.lastMod != 0 })
 	links := e.discover(s, d, c.links)
 	s.links += len(links)
-	e.relink(d, links, &found)
+	e.relink(d, links, wasGone, &found)
 	if d.Canonical != "" && kind == store.Page && d.DuplicateOf == graph.None {
 		if id, err := e.db.Find(d.Canonical); err == nil && id != d.ID {
 			if other, err := e.db.Doc(id); err == nil && other.Site == d.Site && other.DuplicateOf != d.ID {
@@ -303,11 +304,12 @@ func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 // maxSameBody is how many pages with one body have their links followed.
 const maxSameBody = 50
 
-// relink stores the links of d and tells what it gained and lost.
-func (e *engine) relink(d *store.Doc, links []store.Link, found *outcome) {
+// relink stores the links of d and tells what it gained and lost since its last good fetch; it
+// gained all if a fetch since found it gone.
+func (e *engine) relink(d *store.Doc, links []store.Link, wasGone bool, found *outcome) {
 	found.links = links
 	var old []store.Link
-	if d.LinksOf != 0 && d.LinksOf != e.cycle.Cycle {
+	if d.LinksOf != 0 && d.LinksOf != e.cycle.Cycle && !wasGone {
 		var err error
 		if old, err = e.db.Links(d); err != nil && !errors.Is(err, store.ErrNotFound) {
 			e.fail(err)
@@ -355,6 +357,7 @@ func (e *engine) redirected(j *job, d *store.Doc) (found outcome) {
 	if d.Kind == store.Unseen {
 		d.Kind, d.FirstSeen, d.Cycle = store.Redirect, e.c.now(), e.cycle.Cycle
 	}
+	wasGone := d.GoneCycles > 0
 	back(d)
 	d.ETag, d.LastModified = "", ""
 	to, err := normalise(j.out.Location, s.Rules.IgnoreParams)
@@ -389,7 +392,7 @@ func (e *engine) redirected(j *job, d *store.Doc) (found outcome) {
 	if given := j.out.Location; given != to {
 		link.given = given
 	}
-	e.relink(d, e.discover(s, d, []foundLink{link}), &found)
+	e.relink(d, e.discover(s, d, []foundLink{link}), wasGone, &found)
 	return found
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"forage/graph"
@@ -124,6 +126,52 @@ func TestCredit(t *testing.T) {
 	}
 	if credited == 0 {
 		t.Error("no page led to a new one in any cycle: the test tests nothing")
+	}
+}
+
+// TestGainedAfterGone: a page that was gone for a cycle and is there again gained all its links,
+// a page that was there gained those that are new.
+func TestGainedAfterGone(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b")
+	w.pages["/a"] = page("a", "/", "/b")
+	w.pages["/b"] = page("b", "/")
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	gained := func() map[string][]string {
+		t.Helper()
+		r := w.revisit(t, c, Plan{Full: true})
+		got := map[string][]string{}
+		v := c.View()
+		path := func(id graph.Node) string {
+			d, err := v.Doc(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.TrimPrefix(d.URL, w.URL)
+		}
+		if err := v.Refetches(1, r.Cycle, func(f *store.Refetch) bool {
+			for _, id := range f.Gained {
+				got[path(f.Page)] = append(got[path(f.Page)], path(id))
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	w.set("/a", status(404))
+	w.set("/b", page("b", "/", "/a"))
+	if got, want := gained(), (map[string][]string{"/b": {"/a"}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("gained %v, want %v", got, want)
+	}
+	w.set("/a", page("a", "/", "/b"))
+	if got, want := gained(), (map[string][]string{"/a": {"/", "/b"}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("back, gained %v, want %v", got, want)
+	}
+	if got := gained(); len(got) > 0 {
+		t.Errorf("unchanged, gained %v", got)
 	}
 }
 

@@ -51,6 +51,7 @@ type budgeted struct {
 	foundAt []int32 // by document: the week in which it was first seen; -1
 	links   [][]graph.Node
 	ver     []int32
+	gone    []bool // by document: its last fetch found it gone
 	chain   []graph.Node
 	// served, if set, hears of every fetch of an old document.
 	served func(t int, v graph.Node, f *revisit.Fetch)
@@ -63,7 +64,7 @@ const costOf304 = 0.1
 func (s *site) budgeted(p revisit.Policy, lists bool, signals string) *budgeted {
 	n := len(s.urls)
 	b := &budgeted{s: s, lists: lists, http: signals == "http", lastmod: signals == "lastmod", site: revisit.NewSite(p),
-		foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n)}
+		foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n), gone: make([]bool, n)}
 	b.site.Believe = b.lastmod
 	return b
 }
@@ -125,13 +126,16 @@ func (b *budgeted) start() {
 // fetch fetches an old document at week t.
 func (b *budgeted) fetch(t int, v graph.Node) revisit.Fetch {
 	w := &b.s.weeks[t]
-	if !w.alive[v] {
+	wasGone := b.gone[v]
+	if b.gone[v] = !w.alive[v]; b.gone[v] {
 		return revisit.Fetch{Gone: true}
 	}
 	now, before := w.links[v], b.links[v]
 	f := revisit.Fetch{Links: len(now)}
 	if b.http && w.ver[v] == b.ver[v] {
 		f.NotModified, f.Cost = true, costOf304
+	} else if wasGone {
+		before = nil
 	}
 	b.ver[v] = w.ver[v]
 	if b.lastmod && b.s.kind[v] == revisit.Sitemap {

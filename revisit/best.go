@@ -21,7 +21,9 @@ import (
 // prior learnt on other sites. The last page of a list that goes on over numbered pages is a
 // role by itself, of the whole site: it shows the next page of the list, which no other page
 // shows. Of documents of one template what is not known of each by itself counts less with
-// every one fetched in the cycle. Every 20th fetch goes to the document fetched longest ago.
+// every one fetched in the cycle, and less the more of them were gone of late: sites drop
+// templates whole. A document that was gone twice is fetched again only if another one newly
+// links to it. Every 20th fetch goes to the document fetched longest ago.
 //
 // After a full recrawl every document has been fetched, and the same estimates hold. What is
 // known then of all documents alike also tells twins, which showed the same pages without one
@@ -47,6 +49,7 @@ type Best struct {
 	newest    [][]rank // by template: its newest documents, newest first
 	size      []int32  // by template: documents
 	taken     []int32  // by template: documents fetched in this cycle
+	fates     []fate   // of last pages of lists, then by template
 	renewed   []int32  // templates with new members in this cycle
 	isRenewed []bool
 	lists     []list
@@ -85,6 +88,7 @@ type tuning struct {
 	audit  int     // every audit-th fetch goes to the document fetched longest ago
 	roles  int     // ranks that inherit
 	crowd  int32   // fetches of a template in a cycle from which on the rest is expected to show less
+	recall float64 // of what became of documents fetched, a cycle
 }
 
 // bestTuning holds for all sites. Measured as the mean over both settings and budgets on the
@@ -95,7 +99,7 @@ type tuning struct {
 // Without twin, setting A loses 2.2 points at k = 10 (2.4 of them one site's, whose pages all
 // share their navigation) and 0.6 at k = 30; it wins 0.1 at k = 100. .001 to .01 are alike.
 // One run is worth ±1.5 points: judge by several budgets.
-var bestTuning = tuning{fade: .85, memory: 60, grow: .8, most: 8, left: .2, handed: .4, size: .9, idle: .1, twin: .01, audit: 20, roles: 4, crowd: 10}
+var bestTuning = tuning{fade: .85, memory: 60, grow: .8, most: 8, left: .2, handed: .4, size: .9, idle: .1, twin: .01, audit: 20, roles: 4, crowd: 10, recall: .7}
 
 type doc struct {
 	page   Page
@@ -135,6 +139,12 @@ type pool struct {
 	at    int32
 }
 
+// fate counts what became of documents fetched, recent ones most.
+type fate struct{ fetched, gone float64 }
+
+// alive is the probability that the next one is there.
+func (f fate) alive() float64 { return (f.fetched - f.gone + 1) / (f.fetched + 1) }
+
 // segment: from cycle from on the document holds a role, −1 none.
 type segment struct {
 	from int32
@@ -170,7 +180,7 @@ type turn struct {
 func NewBest(stop float64) *Best { return newBest(bestTuning, stop) }
 
 func newBest(cfg tuning, stop float64) *Best {
-	b := &Best{cfg: cfg, prior: &prior, stop: stop, pools: make([]pool, 1), segments: make(map[graph.Node][]segment), watched: []float64{0}, shown: make(map[uint64]bool)}
+	b := &Best{cfg: cfg, prior: &prior, stop: stop, pools: make([]pool, 1), fates: make([]fate, 1), segments: make(map[graph.Node][]segment), watched: []float64{0}, shown: make(map[uint64]bool)}
 	for i := range 128 {
 		b.faded = append(b.faded, math.Pow(cfg.fade, float64(i)))
 	}
@@ -197,6 +207,7 @@ func (b *Best) Learn(v graph.Node, p Page) {
 	for int(p.Template) >= len(b.size) {
 		b.size, b.taken, b.newest, b.isRenewed = append(b.size, 0), append(b.taken, 0), append(b.newest, nil), append(b.isRenewed, false)
 		b.pools = append(b.pools, make([]pool, 1+maxRoles)...)
+		b.fates = append(b.fates, fate{})
 	}
 	b.extend(v, &d.page)
 	T := p.Template
@@ -335,6 +346,10 @@ func (b *Best) Begin(Time, int) {
 	}
 	clear(b.done)
 	clear(b.taken)
+	for i := range b.fates {
+		b.fates[i].fetched *= b.cfg.recall
+		b.fates[i].gone *= b.cfg.recall
+	}
 
 	b.weigh()
 	b.compare()
@@ -445,7 +460,11 @@ func (b *Best) value(v graph.Node) float64 {
 			m += b.live[e.p-b.base].value * float64(e.credit)
 		}
 	}
-	m /= d.shown*b.fade(d.last) + 1
+	alive := b.fates[1+T].alive()
+	if d.role == lastPage {
+		alive = min(alive, b.fates[0].alive())
+	}
+	m *= alive / (d.shown*b.fade(d.last) + 1)
 	if d.misses > 0 {
 		m *= .1
 	}
@@ -537,9 +556,11 @@ func (b *Best) Observe(v Visit) {
 	b.spent++
 	d := &b.docs[v.Page]
 	b.take(v.Page)
+	b.revive(v.Relinked)
 	if v.Failed {
 		return
 	}
+	b.meet(d, 1, v.Gone)
 	if v.Gone {
 		b.outage++
 		d.misses = min(2, d.misses+1)
@@ -582,6 +603,35 @@ func (b *Best) Observe(v Visit) {
 	}
 }
 
+// revive has documents that were gone fetched like any other.
+func (b *Best) revive(docs []graph.Node) {
+	for _, v := range docs {
+		d := &b.docs[v]
+		if b.done[v] {
+			continue
+		}
+		if d.misses > 1 {
+			b.oldest = append(b.oldest, turn{v, d.last})
+		}
+		d.misses = 0
+		b.heap = pushed(b.heap, scored{b.value(v), v})
+	}
+}
+
+// meet counts n documents like d that were fetched, and gone or not.
+func (b *Best) meet(d *doc, n float64, gone bool) {
+	fates := []*fate{&b.fates[1+d.page.Template], &b.fates[0]}
+	if d.role != lastPage {
+		fates = fates[:1]
+	}
+	for _, f := range fates {
+		f.fetched += n
+		if gone {
+			f.gone += n
+		}
+	}
+}
+
 // reach moves the exposure of d on to cycle t.
 func (b *Best) reach(d *doc, t int32) {
 	d.shown *= b.fade(d.last)
@@ -610,6 +660,7 @@ func (b *Best) End(c Cycle) {
 		for v := range b.docs {
 			if b.done[v] && b.docs[v].misses > 0 {
 				b.docs[v].misses--
+				b.meet(&b.docs[v], -1, true)
 			}
 		}
 	}

@@ -145,3 +145,56 @@ func TestRoles(t *testing.T) {
 		t.Errorf("after one more, roles %v, want %v", got, want)
 	}
 }
+
+// TestGone has two templates, of which one was dropped: once three fetches have shown that, the
+// other, which promised less, comes first. A document found gone in two cycles is fetched no
+// more, until another one newly links to it: then at once, in the same cycle.
+func TestGone(t *testing.T) {
+	b := newBest(bestTuning, 0)
+	b.cfg.audit = 0
+	for v := range graph.Node(12) {
+		p := Page{Template: int32(v) / 6, Links: 10}
+		if p.Template == 0 {
+			p.Links = 30 // prior three times as high
+		}
+		b.Learn(v, p)
+	}
+	empty := Cycle{H: NewH(nil, nil, nil, nil)}
+	cycle := func(now Time, fetches int, relinks graph.Node) (got []graph.Node) {
+		b.Begin(now, fetches)
+		for range fetches {
+			v, ok := b.Next()
+			if !ok {
+				break
+			}
+			got = append(got, v)
+			visit := Visit{Page: v, Cost: 1, Gone: v < 6}
+			if relinks != graph.None && v == 6 {
+				visit.Relinked = []graph.Node{relinks}
+			}
+			b.Observe(visit)
+		}
+		b.End(empty)
+		return got
+	}
+	first := cycle(1, 6, graph.None)
+	dropped := 0
+	for _, v := range first {
+		if v < 6 {
+			dropped++
+		}
+	}
+	if dropped < 2 || dropped > 4 || first[0] >= 6 {
+		t.Errorf("fetches %v: %d of the dropped template, which promises more at first; want 2 to 4", first, dropped)
+	}
+	for now := Time(2); now < 5; now++ {
+		cycle(now, 12, graph.None)
+	}
+	if got := cycle(5, 12, graph.None); slices.Min(got) < 6 || len(got) != 6 {
+		t.Errorf("fetches %v, want the documents that are there, and no others", got)
+	}
+	got := cycle(6, 12, 3)
+	if i, j := slices.Index(got, 6), slices.Index(got, 3); j < i || i < 0 || len(got) != 7 {
+		t.Errorf("fetches %v, want 3 after 6, which links to it anew", got)
+	}
+}

@@ -35,6 +35,15 @@ func down(h []scored, i int) {
 	}
 }
 
+// pushed returns h with x.
+func pushed(h []scored, x scored) []scored {
+	h = append(h, x)
+	for i := len(h) - 1; i > 0 && before(h[i], h[(i-1)/2]); i = (i - 1) / 2 {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+	}
+	return h
+}
+
 // popped returns h without its top.
 func popped(h []scored) []scored {
 	last := len(h) - 1

@@ -7,8 +7,9 @@ import (
 )
 
 // Templates numbers the templates of a site: documents of one kind whose paths have the same
-// directory once runs of digits are masked, as /2019/05/a.html and /2020/11/b.html have. The
-// zero value is ready.
+// directory, once runs of digits are masked, and the same extension, as /2019/05/a.html and
+// /2020/11/b.html have. A site that is rebuilt with other extensions, or with none, has other
+// templates. The zero value is ready.
 type Templates struct{ number map[string]int32 }
 
 // Of returns the template of a document, a new number for a new one.
@@ -27,6 +28,7 @@ func (t *Templates) Of(kind Kind, path string) int32 {
 		digits = false
 		b.WriteByte(c)
 	}
+	b.WriteString(extension(path))
 	if t.number == nil {
 		t.number = make(map[string]int32)
 	}
@@ -86,6 +88,21 @@ func Depth(path string) int { return max(0, strings.Count(directory(path), "/")-
 func directory(path string) string {
 	path = strings.TrimSuffix(path, "/")
 	return path[:strings.LastIndexByte(path, '/')+1]
+}
+
+// extension returns the extension of a path's last part, "/" if it ends with a slash, and
+// nothing where what follows the last dot is not a short run of letters.
+func extension(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	if strings.HasSuffix(path, "/") {
+		return "/"
+	}
+	path = path[strings.LastIndexByte(path, '/')+1:]
+	dot := strings.LastIndexByte(path, '.')
+	if dot < 0 || len(path)-dot > 6 || strings.ContainsFunc(path[dot+1:], func(c rune) bool { return (c|0x20) < 'a' || (c|0x20) > 'z' }) {
+		return ""
+	}
+	return path[dot:]
 }
 
 // naturally compares paths with runs of digits as numbers, so that /9/ comes before /10/.

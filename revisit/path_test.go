@@ -43,3 +43,33 @@ func TestLists(t *testing.T) {
 		t.Errorf("%d lists, want 6", len(names)-1)
 	}
 }
+
+// TestTemplates groups paths: those of one line are of one template, and no others.
+func TestTemplates(t *testing.T) {
+	var templates Templates
+	known := make(map[int32]int)
+	for line, paths := range [][]string{
+		{"/2019/05/a.html", "/2020/11/b.html", "/1/2/3.html"},
+		{"/2019/05/a/", "/2020/11/b/"},
+		{"/2019/05/a", "/2020/11/b", "/2020/11/v1.2", "/2020/11/release-1.10.0", "/2020/11/a.longest"},
+		{"/2019/05/a.htm"},
+		{"/a.html", "/b.html?x=1.5"},
+		{"/"},
+		{"/a/", "/b/"},
+		{"/blog/a.html"},
+	} {
+		for _, path := range paths {
+			n := templates.Of(HTML, path)
+			if got, ok := known[n]; ok && got != line {
+				t.Errorf("%s is of the template of line %d, want %d", path, got, line)
+			}
+			if path != paths[0] && n != templates.Of(HTML, paths[0]) {
+				t.Errorf("%s is not of the template of %s", path, paths[0])
+			}
+			known[n] = line
+		}
+	}
+	if templates.Of(Feed, "/a.html") == templates.Of(HTML, "/a.html") {
+		t.Error("a feed is of the template of pages")
+	}
+}

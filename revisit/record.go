@@ -102,7 +102,7 @@ func (s *Site) appendFetch(b []byte, v graph.Node, f *Fetch) []byte {
 	b = binary.AppendUvarint(b, uint64(f.Links))
 	var gained []Key
 	for _, k := range f.Gained {
-		if u, ok := s.node[k]; ok && (s.found[u] > s.last[v] || s.docs[u].Kind != HTML) {
+		if u, ok := s.node[k]; ok && (s.found[u] > s.last[v] || s.docs[u].Kind != HTML || s.gone[u]) {
 			gained = append(gained, k)
 		}
 	}

@@ -34,7 +34,7 @@ type Page struct {
 	Home     bool  // the page that the site starts from
 	Main     bool  // a feed or sitemap at a well-known place, linked from home, or part of a main sitemap
 	Index    bool  // a page whose name is one that lists of pages go by, as /blog/ or /archive.html
-	Template int32 // pages with the same directory, digits masked, share a number, from 0
+	Template int32 // pages with the same directory, digits masked, and extension share a number, from 0
 	List     int32 // pages of one list that goes on over numbered pages share a number, from 1; 0: none
 	Number   int   // its number in List
 	Depth    int   // directories in its path; 0 at the root
@@ -88,6 +88,9 @@ type Visit struct {
 	Led []graph.Node
 	// Found is the part of Led that this fetch found first.
 	Found []graph.Node
+	// Relinked are documents found gone when they were fetched last to which it links now and
+	// did not before: they may well be there again.
+	Relinked []graph.Node
 }
 
 // A Cycle is the outcome of a whole cycle.

@@ -120,7 +120,7 @@ func TestReplayOld(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "observe {Page:0 Changed:true NotModified:false Gone:false Failed:false Cost:1 Led:[2] Found:[2]}"
+	want := "observe {Page:0 Changed:true NotModified:false Gone:false Failed:false Cost:1 Led:[2] Found:[2] Relinked:[]}"
 	if v, ok := s.Node(2); !ok || v != graph.Node(2) || !slices.Contains(p.told, want) {
 		t.Errorf("told %q, want %q", p.told, want)
 	}

@@ -31,7 +31,9 @@ type Fetch struct {
 	Cost        float64 // in fetches; 0 means 1
 	Changed     bool    // its links are not those of its last good fetch
 	Links       int     // documents of the site that it links to now
-	Gained      []Key   // links that it has now and had not at its last good fetch
+	// Gained are the links that it has now and had not at its last good fetch; all, if a fetch
+	// since found it gone.
+	Gained []Key
 	// Found are the documents that were not known and that this fetch led to, through links
 	// of documents that were not known, all fetched. Links to what could not be fetched may
 	// stay in Gained and Links; they are ignored.
@@ -183,8 +185,15 @@ func (s *Site) Observe(v graph.Node, f Fetch) Visit {
 	s.record = s.appendFetch(s.record, v, &f)
 	gained := s.gain(v, &f)
 	visit.Led = s.led(gained, s.last[v])
+	for _, u := range gained {
+		if s.gone[u] {
+			visit.Relinked = append(visit.Relinked, u)
+		}
+	}
 	s.visited = append(s.visited, seen{v: v, gained: s.current(gained)})
-	s.gone[v] = f.Gone
+	if !f.Failed {
+		s.went(v, f.Gone)
+	}
 	if !f.Gone && !f.Failed {
 		s.last[v] = int32(s.cycle)
 	}
@@ -192,6 +201,14 @@ func (s *Site) Observe(v graph.Node, f Fetch) Visit {
 	s.policy.Observe(visit)
 	s.tell(f.Same)
 	return visit
+}
+
+// went notes whether a fetch found v gone. What a sitemap listed counts no more then.
+func (s *Site) went(v graph.Node, gone bool) {
+	s.gone[v] = gone
+	if gone {
+		delete(s.sitemaps, v)
+	}
 }
 
 // End closes the cycle and returns what the policy was told.
@@ -221,7 +238,7 @@ func (s *Site) recrawled(c *Cycle) {
 			continue
 		}
 		if e.fetch.Gone != s.gone[e.v] {
-			s.gone[e.v] = e.fetch.Gone
+			s.went(e.v, e.fetch.Gone)
 			if e.fetch.Gone {
 				c.Gone = append(c.Gone, e.v)
 			} else {

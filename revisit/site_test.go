@@ -67,7 +67,7 @@ func TestSite(t *testing.T) {
 	s.Begin(100, 3)
 	v := s.Observe(0, Fetch{Changed: true, Links: 4, Gained: []Key{6}, Found: []Document{
 		{Key: 6, Path: "/2019/11/c.html", Links: []Key{0, 7}}, {Key: 7, Path: "/2019/12/d.html", Links: []Key{6}}}})
-	if got, want := fmt.Sprintf("%+v", v), "{Page:0 Changed:true NotModified:false Gone:false Failed:false Cost:1 Led:[6 7] Found:[6 7]}"; got != want {
+	if got, want := fmt.Sprintf("%+v", v), "{Page:0 Changed:true NotModified:false Gone:false Failed:false Cost:1 Led:[6 7] Found:[6 7] Relinked:[]}"; got != want {
 		t.Errorf("Observe = %s, want %s", got, want)
 	}
 	// The feed lists 7 only, but 7 leads to 6.
@@ -294,5 +294,34 @@ func TestNew(t *testing.T) {
 		if _, err := New(d.Name, Config{Alpha: 2}); err == nil {
 			t.Errorf("New(%q) takes a decay of 2", d.Name)
 		}
+	}
+}
+
+// TestRelinked: home newly links to a post that was found gone; the policy is told until the
+// post has answered. A failed fetch says nothing of whether it is there.
+func TestRelinked(t *testing.T) {
+	s := NewSite(&scribe{})
+	s.Start(firstCrawl())
+	now := Time(0)
+	for _, c := range []struct {
+		name  string
+		of    graph.Node
+		fetch Fetch
+		want  []graph.Node
+	}{
+		{"there", 0, Fetch{Changed: true, Gained: []Key{1}}, nil},
+		{"gone", 2, Fetch{Gone: true}, nil},
+		{"linked", 0, Fetch{Changed: true, Gained: []Key{1, 2}}, []graph.Node{2}},
+		{"failed", 2, Fetch{Failed: true}, nil},
+		{"linked again", 3, Fetch{Changed: true, Gained: []Key{1}}, []graph.Node{2}},
+		{"back", 2, Fetch{Changed: true, Gained: []Key{0}}, nil},
+		{"linked once more", 0, Fetch{Changed: true, Gained: []Key{1}}, nil},
+	} {
+		now++
+		s.Begin(now, 1)
+		if v := s.Observe(c.of, c.fetch); !slices.Equal(v.Relinked, c.want) {
+			t.Errorf("%s: relinked %v, want %v", c.name, v.Relinked, c.want)
+		}
+		s.End()
 	}
 }
