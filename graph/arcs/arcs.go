@@ -84,7 +84,7 @@ type Options struct {
 	Dir       string // for the sorted runs of graphs that exceed Memory; "": os.TempDir
 
 	// Progress, if set, is told now and then which file is read and how many bytes of text
-	// have been, of all files together.
+	// have been, of all files together; by one goroutine at a time.
 	Progress func(file string, text int64)
 }
 
@@ -134,7 +134,7 @@ func Read(paths []string, o Options) (g graph.Scanner, closeGraph func() error, 
 	if err != nil {
 		return nil, nil, err
 	}
-	c := collector{blocks: map[int][]graph.Arc{}, most: 1 << 62}
+	c := collector{blocks: map[uint64][]graph.Arc{}, most: 1 << 62}
 	if o.Memory > 0 {
 		c.most = int(o.Memory / 12)
 	}

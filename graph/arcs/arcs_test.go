@@ -170,6 +170,53 @@ func TestFirstErrorOfMany(t *testing.T) {
 	}
 }
 
+// TestParts: a graph in many compressed parts is the same for any number of threads, and so is
+// the error that is told.
+func TestParts(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(1, 2))
+	var want []graph.Arc
+	write := func(name string, lines int, end string) {
+		err := Create(filepath.Join(dir, name), func(w io.Writer) error {
+			for range lines {
+				a := graph.Arc{From: graph.Node(r.IntN(5000)), To: graph.Node(r.IntN(5000))}
+				want = append(want, a)
+				fmt.Fprintf(w, "%d\t%d\n", a.From, a.To)
+			}
+			_, err := io.WriteString(w, end)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 9 {
+		write(fmt.Sprintf("part-%d.gz", i), []int{20000, 0, 300, 1}[i%4], "# end")
+	}
+	load := func(threads int, memory int64) (*graph.CSR, error) {
+		return Load(dir, Options{Threads: threads, Memory: memory})
+	}
+	for _, threads := range []int{1, 2, 7} {
+		for _, memory := range []int64{0, 1 << 20} { // blocks of 16 KiB
+			g, err := load(threads, memory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !equal(g, graph.FromArcs(5000, want)) {
+				t.Errorf("%d threads, memory %d: another graph", threads, memory)
+			}
+		}
+	}
+	write("part-0.gz", 20000, "bad in 0\n")
+	write("part-1.gz", 0, "bad in 1\n")
+	write("part-6.gz", 0, "bad in 6\n")
+	for range 20 {
+		if _, err := load(3, 0); err == nil || !strings.Contains(err.Error(), "part-0.gz:20001:") {
+			t.Fatalf("%v, want the error of part-0.gz", err)
+		}
+	}
+}
+
 func TestTruncatedCompression(t *testing.T) {
 	text := strings.Repeat("1 2\n3 4\n5 6\n7 8\n", 10000)
 	for _, name := range []string{"a.gz", "a.zst"} {

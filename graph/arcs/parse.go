@@ -9,7 +9,7 @@ import (
 
 // A block is a piece of one file that ends at the end of a line.
 type block struct {
-	seq    int // its place among all blocks
+	seq    uint64 // its place among all blocks
 	file   string
 	line   int // number of its first line, from 1
 	node   int // adjacency: the node of its first line

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,13 +20,13 @@ import (
 // collector keeps the arcs of all blocks in memory, up to a limit.
 type collector struct {
 	mu         sync.Mutex
-	blocks     map[int][]graph.Arc
+	blocks     map[uint64][]graph.Arc
 	arcs, most int
 }
 
 var errMemory = errors.New("more arcs than memory holds")
 
-func (c *collector) take(_, seq int, arcs []graph.Arc) error {
+func (c *collector) take(_ int, seq uint64, arcs []graph.Arc) error {
 	// A copy of the right length: the parser's own slice has grown by doubling.
 	own := append(make([]graph.Arc, 0, len(arcs)), arcs...)
 	c.mu.Lock()
@@ -37,7 +40,7 @@ func (c *collector) take(_, seq int, arcs []graph.Arc) error {
 
 func (c *collector) inOrder() [][]graph.Arc {
 	all := make([][]graph.Arc, 0, len(c.blocks))
-	for seq := range len(c.blocks) {
+	for _, seq := range slices.Sorted(maps.Keys(c.blocks)) {
 		all = append(all, c.blocks[seq])
 	}
 	return all
@@ -52,50 +55,51 @@ func blockSize(o Options) int {
 }
 
 // read parses the files and hands their arcs, block by block, to take, which is called by
-// several workers (numbered from 0) at once and must not keep the slice. It returns the number
-// of nodes. One goroutine reads and decompresses; the workers parse. Of several errors the one
-// that stands first in the files is returned.
-func read(files []string, o Options, take func(worker, seq int, arcs []graph.Arc) error) (nodes int, err error) {
+// several workers (numbered from 0) at once and must not keep the slice; seq orders blocks as
+// they stand in the files. It returns the number of nodes. As many files as there are threads
+// are read and decompressed at a time, lines of adjacency one file after another since they
+// number the nodes; the workers parse. Of several errors in the text the one that stands first
+// in the files is returned.
+func read(files []string, o Options, take func(worker int, seq uint64, arcs []graph.Arc) error) (nodes int, err error) {
 	threads := o.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	type failure struct {
-		seq int
-		err error
-	}
 	var (
 		blocks = make(chan *block, threads)
-		free   = make(chan []byte, 2*threads+2)
-		stop   atomic.Bool
+		free   = make(chan []byte, 2*threads+2) // more than two a splitter, which holds one while it waits for another
+		failed atomic.Uint64                    // the first block with an error: what follows need not be read
 		mu     sync.Mutex
-		first  *failure
+		first  error
+		text   int64
 	)
-	fail := func(seq int, err error) {
-		stop.Store(true)
+	failed.Store(math.MaxUint64)
+	fail := func(seq uint64, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if first == nil || seq < first.seq {
-			first = &failure{seq, err}
+		if seq < failed.Load() {
+			failed.Store(seq)
+			first = err
 		}
 	}
 	for range cap(free) {
 		free <- nil
 	}
-	var wg sync.WaitGroup
+	var parsers, splitters sync.WaitGroup
 	for w := range threads {
-		wg.Go(func() {
+		parsers.Go(func() {
 			var buf []graph.Arc
 			most := 0
 			for b := range blocks {
 				p, err := b.parse(buf[:0])
-				if err == nil {
-					buf = o.Direction.turn(p.arcs)
-					most = max(most, p.nodes)
-					err = take(w, b.seq, buf)
-				}
 				if err != nil {
 					fail(b.seq, err)
+				} else {
+					buf = o.Direction.turn(p.arcs)
+					most = max(most, p.nodes)
+					if err := take(w, b.seq, buf); err != nil {
+						fail(0, err) // not about the text: stop at once
+					}
 				}
 				free <- b.text[:0]
 			}
@@ -104,37 +108,58 @@ func read(files []string, o Options, take func(worker, seq int, arcs []graph.Arc
 			nodes = max(nodes, most)
 		})
 	}
-	s := splitter{size: blockSize(o), format: o.Format, free: free, blocks: blocks, stop: &stop, progress: o.Progress}
-	for _, f := range files {
-		if err := s.split(f); err != nil {
-			fail(s.seq, err)
-			break
-		}
-		if stop.Load() {
-			break
+	progress := func(file string, n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if text += int64(n); o.Progress != nil {
+			o.Progress(file, text)
 		}
 	}
+	atOnce := min(threads, len(files))
+	if o.Format == Adjacency {
+		atOnce = 1
+	}
+	var next atomic.Int64
+	for range atOnce {
+		splitters.Go(func() {
+			s := splitter{size: blockSize(o), format: o.Format, free: free, blocks: blocks, failed: &failed, progress: progress}
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+				if s.seq = uint64(i) << 32; s.stopped() {
+					break
+				}
+				if err := s.split(files[i]); err != nil {
+					fail(s.seq, err)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			nodes = max(nodes, s.node)
+		})
+	}
+	splitters.Wait()
 	close(blocks)
-	wg.Wait()
+	parsers.Wait()
 	if first != nil {
-		return 0, first.err
+		return 0, first
 	}
-	return max(nodes, s.node), nil
+	return nodes, nil
 }
 
 // splitter cuts files into blocks of whole lines.
 type splitter struct {
 	size   int
 	format Format
-	seq    int
-	node   int // adjacency: lines so far; MatrixMarket: nodes
+	seq    uint64 // of the next block: its file's number<<32 | its own in the file
+	node   int    // adjacency: lines so far; MatrixMarket: nodes
 	free   chan []byte
 	blocks chan<- *block
-	stop   *atomic.Bool
+	failed *atomic.Uint64
 
-	progress func(file string, text int64)
-	text     int64 // bytes so far
+	progress func(file string, text int)
 }
+
+// stopped reports whether an error stands before the next block.
+func (s *splitter) stopped() bool { return s.seq >= s.failed.Load() }
 
 func (s *splitter) split(file string) error {
 	in, err := Open(file)
@@ -148,7 +173,7 @@ func (s *splitter) split(file string) error {
 		entries uint64
 		eof     bool
 	)
-	for !eof && !s.stop.Load() {
+	for !eof && !s.stopped() {
 		for !eof && len(b.text) < s.size {
 			n, err := in.Read(b.text[len(b.text):cap(b.text)])
 			b.text = b.text[:len(b.text)+n]
@@ -191,9 +216,7 @@ func (s *splitter) split(file string) error {
 		case MatrixMarket:
 			entries += uint64(lines - comments(b.text) - empty(b.text))
 		}
-		if s.text += int64(len(b.text)); s.progress != nil {
-			s.progress(file, s.text)
-		}
+		s.progress(file, len(b.text))
 		b.seq = s.seq
 		s.seq++
 		s.blocks <- &block{b.seq, b.file, b.line, b.node, b.text, b.header, b.format}

@@ -58,7 +58,7 @@ func Sort(paths []string, o Options) (*Runs, error) {
 
 func sortFiles(files []string, o Options) (*Runs, error) {
 	return sortOnDisk(o, func(take func(arcs []graph.Arc) error) (int, error) {
-		return read(files, o, func(_, _ int, arcs []graph.Arc) error { return take(arcs) })
+		return read(files, o, func(_ int, _ uint64, arcs []graph.Arc) error { return take(arcs) })
 	})
 }
 
