@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"forage/fetch"
@@ -311,7 +309,7 @@ func (e *engine) recall(s *site) error {
 
 // described is a document as policies see it.
 func (e *engine) described(s *site, d *store.Doc, links bool) (revisit.Document, error) {
-	doc := revisit.Document{Key: revisit.Key(d.ID), Path: readable(pathOf(d.URL)), NumLinks: d.NumLinks, WellKnown: d.Main && d.Via == store.ViaNone}
+	doc := revisit.Document{Key: revisit.Key(d.ID), Path: revisit.Readable(pathOf(d.URL)), NumLinks: d.NumLinks, WellKnown: d.Main && d.Via == store.ViaNone}
 	doc.Home = len(s.Seeds) > 0 && d.URL == s.Seeds[0]
 	switch d.Kind {
 	case store.Feed:
@@ -331,26 +329,6 @@ func (e *engine) described(s *site, d *store.Doc, links bool) (revisit.Document,
 		}
 	}
 	return doc, nil
-}
-
-// readable decodes the escapes of a path that stand for letters beyond ASCII, so that pages
-// with such names are in the order of their letters.
-func readable(path string) string {
-	if strings.IndexByte(path, '%') < 0 {
-		return path
-	}
-	b := make([]byte, 0, len(path))
-	for i := 0; i < len(path); i++ {
-		if path[i] == '%' && i+2 < len(path) {
-			if c, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil && c >= 0x80 {
-				b = append(b, byte(c))
-				i += 2
-				continue
-			}
-		}
-		b = append(b, path[i])
-	}
-	return string(b)
 }
 
 // refetches returns the rows of a cycle at a site in their order.

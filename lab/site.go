@@ -95,8 +95,11 @@ func allSeeds(path, site string) (bool, error) {
 // newSite works out what evaluations need, in one walk.
 func newSite(h *snap.History, all bool) *site {
 	n := len(h.URLs)
-	s := &site{name: h.Site, urls: h.URLs, pages: h.NumPages(), home: graph.None, allSeeds: all,
+	s := &site{name: h.Site, urls: make([]string, n), pages: h.NumPages(), home: graph.None, allSeeds: all,
 		kind: make([]revisit.Kind, n), reached: never(n), listed: never(n), main: never(n)}
+	for v, u := range h.URLs {
+		s.urls[v] = revisit.Readable(u)
+	}
 	if i := slices.Index(h.URLs, "/"); i >= 0 {
 		s.home = graph.Node(i)
 	}

@@ -105,6 +105,26 @@ func extension(path string) string {
 	return path[dot:]
 }
 
+// Readable decodes the escapes of a path that stand for letters beyond ASCII, so that pages
+// with such names are in the order of their letters.
+func Readable(path string) string {
+	if strings.IndexByte(path, '%') < 0 {
+		return path
+	}
+	b := make([]byte, 0, len(path))
+	for i := 0; i < len(path); i++ {
+		if path[i] == '%' && i+2 < len(path) {
+			if c, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil && c >= 0x80 {
+				b = append(b, byte(c))
+				i += 2
+				continue
+			}
+		}
+		b = append(b, path[i])
+	}
+	return string(b)
+}
+
 // naturally compares paths with runs of digits as numbers, so that /9/ comes before /10/.
 func naturally(a, b string) int {
 	x, y := a, b
