@@ -1,4 +1,4 @@
-.PHONY: bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: best bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -62,6 +62,9 @@ bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loop
 
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
 	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m
+
+best: ## the default revisit policy on every history, as the mean of runs with its constants off by a tenth
+	FORAGE_LONG=1 FORAGE_SHARED_REQUIRED=1 go test ./lab -run BestPerturbed -v
 
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m

@@ -3,6 +3,7 @@ package revisit
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"forage/graph"
@@ -100,6 +101,22 @@ type tuning struct {
 // share their navigation) and 0.6 at k = 30; it wins 0.1 at k = 100. .001 to .01 are alike.
 // One run is worth ±1.5 points: judge by several budgets.
 var bestTuning = tuning{fade: .85, memory: 60, grow: .8, most: 8, left: .2, handed: .4, size: .9, idle: .1, twin: .01, audit: 20, roles: 4, crowd: 10, recall: .7}
+
+// perturbed returns c with every number that is no count off by up to a tenth, as the seed
+// says; 0: c. Fades are moved in what they take away.
+func (c tuning) perturbed(seed uint64) tuning {
+	if seed == 0 {
+		return c
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, x := range []*float64{&c.most, &c.left, &c.handed, &c.size, &c.idle, &c.twin} {
+		*x *= .9 + .2*r.Float64()
+	}
+	for _, x := range []*float64{&c.fade, &c.grow, &c.recall} {
+		*x = 1 - (1-*x)*(.9+.2*r.Float64())
+	}
+	return c
+}
 
 type doc struct {
 	page   Page

@@ -46,10 +46,12 @@ func TestPrior(t *testing.T) {
 		{Page{Links: 100}, true, .06},
 		{Page{Links: 4}, false, .001},
 		{Page{Links: 19, Depth: 1}, false, .002 * .6},
-		{Page{Links: 20, Depth: 5, Index: true}, false, .006 * .3},
+		{Page{Links: 20, Depth: 5, Index: true}, false, .006 * .2},
+		{Page{Links: 20, Depth: 1, List: 1, Number: 7}, false, .006 * .6 * .3},
+		{Page{Links: 20, Depth: 1, List: 1, Number: 7}, true, .06},
 		{Page{Links: 60, Index: true}, false, .03 + .15},
 	} {
-		if got := prior.Of(&c.p, c.last); got != c.want {
+		if got := prior.Of(&c.p, c.last); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%+v shows %g, want %g", c.p, got, c.want)
 		}
 	}
