@@ -80,14 +80,17 @@ func (s *Site) tell(same []Key) {
 		return
 	}
 	g := &s.signals
-	for len(g.docs) < len(s.docs) {
-		g.docs = append(g.docs, signalled{})
-	}
 	believed := s.Believe || g.believed()
 	var told []graph.Node
 	for _, k := range same {
 		v, ok := s.node[k]
-		if !ok || int(s.found[v]) == s.cycle || int(s.last[v]) == s.cycle || s.gone[v] || int(g.docs[v].same) == s.cycle {
+		if !ok || int(s.found[v]) == s.cycle || int(s.last[v]) == s.cycle || s.gone[v] {
+			continue
+		}
+		for len(g.docs) < len(s.docs) {
+			g.docs = append(g.docs, signalled{})
+		}
+		if int(g.docs[v].same) == s.cycle {
 			continue
 		}
 		g.docs[v].same = int32(s.cycle)

@@ -125,3 +125,23 @@ func TestReplayOld(t *testing.T) {
 		t.Errorf("told %q, want %q", p.told, want)
 	}
 }
+
+// TestToldNothing: a list that calls the same only what was fetched in this cycle, or itself,
+// tells nothing, and what it may know is not counted from then on.
+func TestToldNothing(t *testing.T) {
+	s := NewSite(&scribe{})
+	s.Start(firstCrawl())
+	s.Begin(1, 2)
+	s.Observe(0, Fetch{})
+	s.Observe(5, Fetch{Same: []Key{0, 4}})
+	s.End()
+	if n := len(s.signals.docs); n != 0 {
+		t.Errorf("%d documents are counted, want 0", n)
+	}
+	s.Begin(2, 1)
+	s.Observe(5, Fetch{Same: []Key{0}})
+	s.End()
+	if n := len(s.signals.docs); n != s.NumDocuments() {
+		t.Errorf("once told of one, %d documents are counted, want %d", n, s.NumDocuments())
+	}
+}
