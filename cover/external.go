@@ -32,9 +32,10 @@ type ScratchFile interface {
 // for any number of threads.
 //
 // One pass over f distributes the sets to level files by size, as they are if f is Encoded and
-// the problem needs no look at the elements. Then each level from the top down: the sets in its file are looked at against what is covered when the level starts. A
-// set that no longer reaches the level leaves its residual, what is left of it, to the file
-// of the level that the residual reaches. The others are looked at again in ascending order
+// the problem needs no look at the elements. Then each level from the top down: the sets in
+// its file are looked at against what is covered when the level starts. A set that no longer
+// reaches the level leaves its residual, what is left of it, to the file of the level that the
+// residual reaches. The others are looked at again in ascending order
 // of their numbers and taken if they still reach the level [ST15, Alg. 5, lines 6 to 10]. So
 // a set is read once a level that it falls to, not once a level: in all 1.4 to 1.6·M elements
 // on web graphs instead of M·log_p Δ [ST15, §3.6].

@@ -18,7 +18,8 @@ func TestBestPerturbed(t *testing.T) {
 	if os.Getenv("FORAGE_LONG") == "" {
 		t.Skip("takes minutes; FORAGE_LONG=1 runs it")
 	}
-	files, err := (&Env{Data: dir}).Files(".snap.gz")
+	env := &Env{Data: dir}
+	files, err := env.Files(".snap.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,13 +30,12 @@ func TestBestPerturbed(t *testing.T) {
 		truth truth
 	}
 	sites, taught := make([]told, len(files)), make([]*revisit.Experience, len(files))
-	for i, file := range files {
-		s, err := readSite(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	if _, err := eachSite(t.Context(), env, func(i int, s *site) error {
 		first, weeks := s.recrawls(true)
 		sites[i], taught[i] = told{s, first, weeks, s.truth(weeks)}, s.experience(weeks)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	const runs = 6
 	budgets := [4]int{3, 10, 30, 100}

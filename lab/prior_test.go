@@ -11,7 +11,8 @@ import (
 // fold shows, and does with what any other site shows. The default prior names the histories
 // that it was chosen on.
 func TestFoldPrior(t *testing.T) {
-	files, err := (&Env{Data: shared.Path(t, "data", "sites")}).Files(".snap.gz")
+	env := &Env{Data: shared.Path(t, "data", "sites")}
+	files, err := env.Files(".snap.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,16 +21,15 @@ func TestFoldPrior(t *testing.T) {
 		named[name] = true
 	}
 	taught := make([]*revisit.Experience, len(files))
-	for i, file := range files {
-		s, err := readSite(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	if _, err := eachSite(t.Context(), env, func(i int, s *site) error {
 		if !named[s.name] {
 			t.Errorf("PriorSites does not name %s", s.name)
 		}
 		_, weeks := s.recrawls(true)
 		taught[i] = s.experience(weeks)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	before := make([]revisit.Prior, len(files))
 	for i := range files {

@@ -99,7 +99,7 @@ type tuning struct {
 // exposure by the cycle's size, n_d^0.1, −0.6.
 // Without twin, setting A loses 2.2 points at k = 10 (2.4 of them one site's, whose pages all
 // share their navigation) and 0.6 at k = 30; it wins 0.1 at k = 100. .001 to .01 are alike.
-// One run is worth ±1.5 points: judge by several budgets.
+// One run is worth ±1.5 points: judge by the means of runs with perturbed constants.
 var bestTuning = tuning{fade: .85, memory: 60, grow: .8, most: 8, left: .2, handed: .4, size: .9, idle: .1, twin: .01, audit: 20, roles: 4, crowd: 10, recall: .7}
 
 // perturbed returns c with every number that is no count off by up to a tenth, as the seed
