@@ -9,12 +9,12 @@ import (
 	"forage/graph"
 )
 
-// bigSite brings a policy through cycles over a site of n pages, k fetches a cycle, of which
-// a few hundred hubs show what is new.
-func bigSite(p Policy, n, cycles, k int) (next graph.Node) {
+// bigSite brings a policy through cycles over a site of n pages of some templates, k fetches a
+// cycle, of which a few hundred hubs show what is new.
+func bigSite(p Policy, n, templates, cycles, k int) (next graph.Node) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for v := range graph.Node(n) {
-		p.Learn(v, Page{Home: v == 0, Template: int32(v % 1000), Depth: int(v % 4), Links: int(v % 100)})
+		p.Learn(v, Page{Home: v == 0, Template: int32(int(v) % templates), Depth: int(v % 4), Links: int(v % 100)})
 	}
 	next = graph.Node(n)
 	for t := range cycles {
@@ -41,7 +41,7 @@ func bigSite(p Policy, n, cycles, k int) (next graph.Node) {
 			if i == 0 {
 				visit.Found = fresh
 				for _, y := range fresh {
-					p.Learn(y, Page{Template: int32(y % 1000), Links: 20, Born: t + 1})
+					p.Learn(y, Page{Template: int32(int(y) % templates), Links: 20, Born: t + 1})
 				}
 			}
 			p.Observe(visit)
@@ -55,16 +55,19 @@ func bigSite(p Policy, n, cycles, k int) (next graph.Node) {
 // cycles of history, the outcome of each fetch taken in.
 func BenchmarkPlan(b *testing.B) {
 	const n, cycles, k = 1_000_000, 100, 10_000
-	for _, name := range []string{"best", "index", "history", "od-win-audit"} {
-		b.Run(fmt.Sprintf("policy=%s/pages=%d/cycles=%d/k=%d", name, n, cycles, k), func(b *testing.B) {
+	for _, c := range []struct {
+		name      string
+		templates int
+	}{{"best", 1000}, {"best", 1}, {"index", 1000}, {"history", 1000}, {"od-win-audit", 1000}} {
+		b.Run(fmt.Sprintf("policy=%s/pages=%d/templates=%d/cycles=%d/k=%d", c.name, n, c.templates, cycles, k), func(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			p, err := New(name, Config{})
+			p, err := New(c.name, Config{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			bigSite(p, n, cycles, k)
+			bigSite(p, n, c.templates, cycles, k)
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			for t := 0; b.Loop(); t++ {

@@ -29,7 +29,7 @@ import (
 // After a full recrawl every document has been fetched, and the same estimates hold. What is
 // known then of all documents alike also tells twins, which showed the same pages without one
 // exception: one of them is fetched, the others are left for when little else is worth it. Time of a
-// cycle O(documents + patterns shown + k log documents), memory about 110 bytes a document
+// cycle O(documents log documents + patterns shown), memory about 135 bytes a document
 // and 12 bytes for each pattern that a document shows.
 type Best struct {
 	cfg   tuning
@@ -59,14 +59,17 @@ type Best struct {
 	seen    []seenNow // this cycle's fetches that were answered
 	count   []int32   // scratch by live pattern, all 0
 	touched []int32
-	heap    []scored
-	oldest  []turn    // documents by last fetch; entries may be stale
-	fetches int       // ever, for the audit
-	audit   bool      // the last Next
-	spent   int       // in this cycle
-	done    []bool    // by document: fetched in this cycle
-	outage  int       // fetches of this cycle that found the document gone
-	faded   []float64 // fade^cycles
+	peers   []peer       // scratch of rank
+	next    []graph.Node // by document: the next of its peers; graph.None
+	heap    []scored     // the first of each lot of peers
+	oldest  []turn       // documents by last fetch; entries may be stale
+	fetches int          // ever, for the audit
+	audit   bool         // the last Next
+	spent   int          // in this cycle
+	done    []bool       // by document: fetched in this cycle
+	outage  int          // fetches of this cycle that found the document gone
+	faded   []float64    // fade^cycles
+	hidden  []float64    // by cycles since a fetch: how much of what a document leads to no fetch has shown
 
 	told  bool            // the last cycle was a full recrawl
 	sign  []uint64        // by document: what it showed of all live patterns; 0: nothing, or not told
@@ -122,9 +125,8 @@ type doc struct {
 	page   Page
 	last   int32 // cycle of the last fetch that answered
 	misses uint8
-	role   int8    // its rank now, lastPage, or −1 none
-	heir   bool    // it holds a role or held one
-	shown  float64 // exposure at cycle last
+	role   int8 // its rank now, lastPage, or −1 none
+	heir   bool // it holds a role or held one
 }
 
 // entry is a pattern that a document shows.
@@ -141,12 +143,22 @@ type pattern struct {
 	news    float64 // n_d, pages found in its cycle
 	urgency float64
 	value   float64 // faded weight × urgency
-	pools   []share
+	pools   []share // by pool
 }
 
+// share is how much of a pattern the documents of a pool showed, one after another.
 type share struct {
 	pool  int32
-	share float32
+	share float64
+}
+
+// add adds to the share of a pool. O(log pools).
+func (p *pattern) add(pool int32, part float64) {
+	at, ok := slices.BinarySearchFunc(p.pools, pool, func(in share, pool int32) int { return cmp.Compare(in.pool, pool) })
+	if !ok {
+		p.pools = slices.Insert(p.pools, at, share{pool: pool})
+	}
+	p.pools[at].share += part
 }
 
 // pool is what a template or role has shown.
@@ -200,6 +212,7 @@ func newBest(cfg tuning, stop float64) *Best {
 	b := &Best{cfg: cfg, prior: &prior, stop: stop, pools: make([]pool, 1), fates: make([]fate, 1), segments: make(map[graph.Node][]segment), watched: []float64{0}, shown: make(map[uint64]bool)}
 	for i := range 128 {
 		b.faded = append(b.faded, math.Pow(cfg.fade, float64(i)))
+		b.hidden = append(b.hidden, 1-math.Pow(.8, float64(i)))
 	}
 	return b
 }
@@ -211,6 +224,7 @@ func (b *Best) Learn(v graph.Node, p Page) {
 		b.entries = append(b.entries, nil)
 		b.pattern = append(b.pattern, -1)
 		b.done = append(b.done, false)
+		b.next = append(b.next, graph.None)
 	}
 	d := &b.docs[v]
 	if d.last >= 0 {
@@ -418,20 +432,71 @@ func (b *Best) weigh() {
 		p := &b.live[i]
 		p.value = float64(p.pages) * math.Pow(p.news, -b.cfg.size) * p.urgency * b.fade(p.cycle)
 		for _, in := range p.pools {
-			b.pools[in.pool].sum += p.value * float64(in.share)
+			b.pools[in.pool].sum += p.value * in.share
 		}
 	}
 }
 
-// rank values all documents.
+// A peer is a document among those of which the same is known.
+type peer struct {
+	known uint64  // a hash of all that the value depends on but for shown
+	shown float64 // exposure now
+	v     graph.Node
+}
+
+// rank values all documents. Peers are documents of which the same is known, however long
+// each was watched: whatever a cycle shows, they stay in their order, the least watched first.
+// So the heap holds no more than the first of them. If it held all, each fetch of a template
+// would have all others of it valued anew.
 func (b *Best) rank() {
-	b.heap = b.heap[:0]
+	b.peers, b.heap = b.peers[:0], b.heap[:0]
 	for i := range b.docs {
-		if b.docs[i].last >= 0 && b.docs[i].misses < 2 {
-			b.heap = append(b.heap, scored{b.value(graph.Node(i)), graph.Node(i)})
+		b.next[i] = graph.None
+		if d := &b.docs[i]; d.last >= 0 && d.misses < 2 {
+			v := graph.Node(i)
+			b.peers = append(b.peers, peer{b.known(v), b.exposure(d), v})
+		}
+	}
+	slices.SortFunc(b.peers, func(x, y peer) int {
+		return cmp.Or(cmp.Compare(x.known, y.known), cmp.Compare(x.shown, y.shown), cmp.Compare(x.v, y.v))
+	})
+	next := graph.None
+	for i := len(b.peers) - 1; i >= 0; i-- {
+		p := &b.peers[i]
+		b.next[p.v], next = next, p.v
+		if i == 0 || b.peers[i-1].known != p.known {
+			b.heap = append(b.heap, scored{b.value(p.v), p.v})
+			next = graph.None
 		}
 	}
 	heapify(b.heap)
+}
+
+// known returns a hash of what is known of v but for the time that it was watched.
+func (b *Best) known(v graph.Node) uint64 {
+	d := &b.docs[v]
+	sum := mixed(math.Float64bits(b.promise(d)))
+	sum = mixed(sum ^ uint64(d.page.Template)<<16 ^ uint64(uint8(d.role))<<8 ^ uint64(d.misses))
+	for _, e := range b.entries[v] {
+		if e.p >= b.base {
+			sum += mixed(uint64(e.p)<<32 | uint64(math.Float32bits(e.credit)))
+		}
+	}
+	return sum
+}
+
+// promise is what the prior expects of d now.
+func (b *Best) promise(d *doc) float64 {
+	return b.prior.Of(&d.page, d.role == lastPage) * b.unseen(b.cycle-int(d.last)) / .2
+}
+
+// unseen returns how much of what a document leads to no fetch has shown, some cycles after
+// the last one.
+func (b *Best) unseen(cycles int) float64 {
+	if cycles < len(b.hidden) {
+		return b.hidden[cycles]
+	}
+	return 1 - math.Pow(.8, float64(cycles))
 }
 
 // forget drops a document's entries for patterns that are gone.
@@ -459,9 +524,7 @@ func (b *Best) fadeTo(from, to int32) float64 {
 // value is what a fetch of v is worth now.
 func (b *Best) value(v graph.Node) float64 {
 	d := &b.docs[v]
-	t := int32(b.cycle)
-	tau := float64(t - d.last)
-	m := b.prior.Of(&d.page, d.role == lastPage) * (1 - math.Pow(.8, tau)) / .2
+	m := b.promise(d)
 	T := d.page.Template
 	if d.role != lastPage {
 		m = b.pool(poolOf(T), m)
@@ -481,7 +544,7 @@ func (b *Best) value(v graph.Node) float64 {
 	if d.role == lastPage {
 		alive = min(alive, b.fates[0].alive())
 	}
-	m *= alive / (d.shown*b.fade(d.last) + 1)
+	m *= alive / (b.exposure(d) + 1)
 	if d.misses > 0 {
 		m *= .1
 	}
@@ -529,8 +592,13 @@ func (b *Best) Audit() bool { return b.audit }
 func (b *Best) top() (graph.Node, bool) {
 	for len(b.heap) > 0 {
 		top := &b.heap[0]
-		if b.done[top.v] {
-			b.heap = popped(b.heap)
+		if v := b.waiting(top.v); v != top.v {
+			if v == graph.None {
+				b.heap = popped(b.heap)
+			} else {
+				*top = scored{b.value(v), v}
+				down(b.heap, 0)
+			}
 			continue
 		}
 		now := b.value(top.v)
@@ -545,6 +613,14 @@ func (b *Best) top() (graph.Node, bool) {
 		return b.heap[0].v, true
 	}
 	return 0, false
+}
+
+// waiting returns the first of v and its peers after it that was not fetched; graph.None: all were.
+func (b *Best) waiting(v graph.Node) graph.Node {
+	for v != graph.None && b.done[v] {
+		v = b.next[v]
+	}
+	return v
 }
 
 // take marks v as fetched. What it shows is less urgent now, whatever it will have shown.
@@ -563,7 +639,7 @@ func (b *Best) take(v graph.Node) {
 		p.urgency *= 1 - float64(e.share)*(1-b.cfg.left)
 		p.value -= lost
 		for _, in := range p.pools {
-			b.pools[in.pool].sum -= lost * float64(in.share)
+			b.pools[in.pool].sum -= lost * in.share
 		}
 	}
 }
@@ -588,7 +664,7 @@ func (b *Best) Observe(v Visit) {
 	d.misses = 0
 	since := d.last
 	b.seen = append(b.seen, seenNow{v.Page, since})
-	b.reach(d, int32(b.cycle))
+	d.last = int32(b.cycle)
 	b.oldest = append(b.oldest, turn{v.Page, d.last})
 
 	// Pages of earlier cycles, by pattern; those of this cycle have none before End.
@@ -608,12 +684,12 @@ func (b *Best) Observe(v Visit) {
 		b.count[i] = 0
 		b.show(v.Page, i, part)
 		in := poolOf(d.page.Template)
-		p.pools = append(p.pools, share{in, part})
+		p.add(in, float64(part))
 		b.pools[in].sum += p.value * float64(part)
 		if d.heir {
 			if role := b.held(v.Page, p.cycle); role >= 0 {
 				in := roleIn(d.page.Template, role)
-				p.pools = append(p.pools, share{in, part})
+				p.add(in, float64(part))
 				b.pools[in].sum += p.value * float64(part)
 			}
 		}
@@ -647,12 +723,6 @@ func (b *Best) meet(d *doc, n float64, gone bool) {
 			f.gone += n
 		}
 	}
-}
-
-// reach moves the exposure of d on to cycle t.
-func (b *Best) reach(d *doc, t int32) {
-	d.shown *= b.fade(d.last)
-	d.last = t
 }
 
 // show adds live[i] to what v shows.
@@ -712,7 +782,7 @@ func (b *Best) End(c Cycle) {
 				continue
 			}
 			if since := d.last; since < t {
-				b.reach(d, t)
+				d.last = t
 				b.expose(graph.Node(v), since)
 			}
 			b.oldest = append(b.oldest, turn{graph.Node(v), t})
@@ -728,7 +798,7 @@ func (b *Best) End(c Cycle) {
 			b.pattern[y] = b.base + int32(len(b.live)) - 1
 		}
 	}
-	showing := make(map[int32]float32) // pools of a group's documents
+	showing := make(map[int32]float64) // pools of a group's documents
 	for g, docs := range c.H.Old {
 		clear(showing)
 		for _, v := range docs {
@@ -754,7 +824,7 @@ func (b *Best) End(c Cycle) {
 		for _, col := range c.H.Cols[g] {
 			p := &b.live[first+col]
 			for _, in := range order {
-				p.pools = append(p.pools, share{in, showing[in]})
+				p.add(in, showing[in])
 			}
 		}
 	}
@@ -765,7 +835,6 @@ func (b *Best) End(c Cycle) {
 func (b *Best) expose(v graph.Node, since int32) {
 	d, t := &b.docs[v], int32(b.cycle)
 	more := b.between(since, t)
-	d.shown += more
 	T := d.page.Template
 	b.watch(poolOf(T), more)
 	if !d.heir {
@@ -784,6 +853,12 @@ func (b *Best) expose(v graph.Node, since int32) {
 			b.watch(roleIn(T, s.role), b.between(from, until)*b.fade(until))
 		}
 	}
+}
+
+// exposure returns what d was watched for until its last fetch, faded. Documents that became
+// known and were last fetched in the same cycles have the same.
+func (b *Best) exposure(d *doc) float64 {
+	return b.between(int32(d.page.Born), d.last) * b.fade(d.last)
 }
 
 // between returns Σ fade^(until−d) over the cycles after since up to until.

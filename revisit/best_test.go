@@ -2,6 +2,8 @@ package revisit
 
 import (
 	"maps"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -196,5 +198,88 @@ func TestGone(t *testing.T) {
 	got := cycle(6, 12, 3)
 	if i, j := slices.Index(got, 6), slices.Index(got, 3); j < i || i < 0 || len(got) != 7 {
 		t.Errorf("fetches %v, want 3 after 6, which links to it anew", got)
+	}
+}
+
+// TestPeers brings best through cycles in which documents of three templates show new pages at
+// random. Then each document that it returns is worth most of all that are left, as valued one
+// by one, and all are returned once. Documents that nobody fetched are one lot of peers.
+func TestPeers(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b := NewBest(0)
+		b.cfg.audit = 0
+		next := graph.Node(0)
+		learn := func(n int) (fresh []graph.Node) {
+			for range n {
+				b.Learn(next, Page{Template: r.Int32N(3), Links: 10 * r.IntN(8), Depth: r.IntN(4)})
+				fresh = append(fresh, next)
+				next++
+			}
+			return fresh
+		}
+		learn(60)
+		for week := range 1 + r.IntN(12) {
+			b.Begin(Time(week), 40)
+			fresh := learn(r.IntN(4))
+			full := r.IntN(4) == 0
+			var visited []graph.Node
+			shows := make(map[graph.Node][]graph.Node)
+			for range 40 {
+				v, ok := b.Next()
+				if !ok {
+					break
+				}
+				visit := Visit{Page: v, Cost: 1, Gone: r.IntN(20) == 0}
+				for _, y := range fresh {
+					if !visit.Gone && r.IntN(10) == 0 {
+						visit.Led = append(visit.Led, y)
+					}
+				}
+				for range r.IntN(3) {
+					if y := graph.Node(r.IntN(int(next))); !visit.Gone && !slices.Contains(visit.Led, y) {
+						visit.Led = append(visit.Led, y)
+					}
+				}
+				shows[v] = visit.Led
+				visited = append(visited, v)
+				b.Observe(visit)
+			}
+			b.End(Cycle{Full: full, New: len(fresh), H: NewH(fresh, nil, visited, func(v graph.Node) []graph.Node { return shows[v] })})
+		}
+		b.Begin(100, int(next))
+		left := make(map[graph.Node]bool)
+		for v := range b.docs {
+			if b.docs[v].misses < 2 {
+				left[graph.Node(v)] = true
+			}
+		}
+		for len(left) > 0 {
+			most := math.Inf(-1)
+			for v := range left {
+				most = max(most, b.value(v))
+			}
+			v, ok := b.Next()
+			if !ok || !left[v] {
+				t.Fatalf("seed %d: returns %d (%v) with %d documents left", seed, v, ok, len(left))
+			}
+			if got := b.value(v); got < most*(1-1e-12) {
+				t.Fatalf("seed %d: returns document %d, worth %g, with %d left; another is worth %g", seed, v, got, len(left), most)
+			}
+			delete(left, v)
+			b.Observe(Visit{Page: v, Cost: 1, Failed: true}) // it takes of what others are worth, and adds nothing
+		}
+		if v, ok := b.Next(); ok {
+			t.Fatalf("seed %d: returns %d again", seed, v)
+		}
+	}
+
+	b := NewBest(0)
+	for v := range graph.Node(1000) {
+		b.Learn(v, Page{Links: 30, Depth: 2})
+	}
+	b.Begin(1, 1)
+	if n := len(b.heap); n != 1+b.cfg.roles {
+		t.Errorf("1000 documents of one template are %d lots of peers, want one and %d with roles", n, b.cfg.roles)
 	}
 }

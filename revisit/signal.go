@@ -117,7 +117,7 @@ func (b *Best) ObserveSignal(same []graph.Node) {
 		}
 		b.done[v] = true
 		b.seen = append(b.seen, seenNow{v, d.last})
-		b.reach(d, int32(b.cycle))
+		d.last = int32(b.cycle)
 		b.oldest = append(b.oldest, turn{v, d.last})
 	}
 	if len(b.oldest) > 2*len(b.docs) {
