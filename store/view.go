@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -124,19 +126,44 @@ func (v *View) Docs(yield func(*Doc) bool) error {
 	})
 }
 
-// SiteDocs is Docs for the documents of one site.
-func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) error {
+// SiteDocs is Docs for the documents of one site, as they are when it is called.
+func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) (err error) {
+	// Next to a scan of the site's numbers goes one of the documents: looking each up takes
+	// three times as long.
+	docs, err := v.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableDoc}, UpperBound: after([]byte{tableDoc})})
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	defer func() {
+		if e := docs.Close(); e != nil && err == nil {
+			err = fmt.Errorf("read: %w", e)
+		}
+	}()
 	return v.scan(key(tableSiteDoc, uint32(site)), nil, func(k, _ []byte) error {
 		n, err := numbers(k, 2)
 		if err != nil {
 			return err
 		}
-		d, err := v.Doc(graph.Node(n[1]))
+		id := graph.Node(n[1])
+		d, err := docAt(docs, id)
 		if err != nil {
-			return fmt.Errorf("document %d of site %d: %w", n[1], site, err)
+			return fmt.Errorf("document %d of site %d: %w", id, site, err)
 		}
 		return stopped(yield(d))
 	})
+}
+
+// docAt moves an iterator of documents on to id.
+func docAt(docs *pebble.Iterator, id graph.Node) (*Doc, error) {
+	k := key(tableDoc, uint32(id))
+	if !docs.SeekGE(k) || !bytes.Equal(docs.Key(), k) {
+		return nil, cmp.Or(docs.Error(), ErrNotFound)
+	}
+	val, err := docs.ValueAndErr()
+	if err != nil {
+		return nil, err
+	}
+	return decodeDoc(id, val)
 }
 
 // Links returns the current links of d in the order of the document, none where it was never
