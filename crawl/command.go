@@ -61,6 +61,11 @@ func (c *Crawl) Add(urls []string) error {
 					if s, err = e.addSite(rec); err != nil {
 						return err
 					}
+					if e.cycle.Kind != store.FirstVisit {
+						if err := e.db.SiteDocs(rec.ID, func(d *store.Doc) bool { s.traps.learn(d.URL); return true }); err != nil {
+							return err
+						}
+					}
 				}
 				s.Seeds = rec.Seeds
 				id, err := e.db.Find(url)

@@ -94,7 +94,7 @@ func (c *Crawl) newEngine(cycle *store.CycleRecord, opened bool) (*engine, error
 	return e, nil
 }
 
-// addSite takes a site into the run.
+// addSite takes a site into the run. Its traps know no URLs of earlier cycles.
 func (e *engine) addSite(rec *store.Site) (*site, error) {
 	sc, err := newScope(&rec.Rules)
 	if err != nil {
@@ -116,11 +116,6 @@ func (e *engine) addSite(rec *store.Site) (*site, error) {
 		return nil, err
 	}
 	s.pages = int(counts.Pages())
-	if e.cycle.Kind != store.FirstVisit {
-		if err := e.db.SiteDocs(rec.ID, func(d *store.Doc) bool { s.traps.learn(d.URL); return true }); err != nil {
-			return nil, err
-		}
-	}
 	s.cycle, err = e.db.SiteCycle(rec.ID, e.cycle.Cycle)
 	if errors.Is(err, store.ErrNotFound) {
 		s.cycle, err = &store.SiteCycle{Site: rec.ID, Cycle: e.cycle.Cycle, Kind: e.cycle.Kind, At: e.c.now()}, nil

@@ -182,6 +182,7 @@ func (e *engine) rediscover(s *site, p *Plan, budget int) error {
 	var old []graph.Node
 	var failed error
 	err = e.db.SiteDocs(s.ID, func(d *store.Doc) bool {
+		s.traps.learn(d.URL)
 		h := func() *host {
 			h := e.host(hostOf(d.URL))
 			if h.cursors[s.ID] == nil {

@@ -71,12 +71,13 @@ type Best struct {
 	faded   []float64    // fade^cycles
 	hidden  []float64    // by cycles since a fetch: how much of what a document leads to no fetch has shown
 
+	past  bool            // see Recall
 	told  bool            // the last cycle was a full recrawl
 	sign  []uint64        // by document: what it showed of all live patterns; 0: nothing, or not told
 	shown map[uint64]bool // signs of this cycle's fetches
 }
 
-var _ Policy = (*Best)(nil)
+var _ Recaller = (*Best)(nil)
 
 // tuning holds the constants of Best; see bestTuning.
 type tuning struct {
@@ -383,9 +384,15 @@ func (b *Best) Begin(Time, int) {
 	}
 
 	b.weigh()
-	b.compare()
-	b.rank()
+	b.heap = b.heap[:0]
+	if !b.past {
+		b.compare()
+		b.rank()
+	}
 }
+
+// Recall says whether cycles are over already, and need no ranking.
+func (b *Best) Recall(past bool) { b.past = past }
 
 // compare gives documents that showed the same patterns the same sign. It needs a full
 // recrawl: what partial cycles show depends on when each document was fetched.
@@ -449,7 +456,7 @@ type peer struct {
 // So the heap holds no more than the first of them. If it held all, each fetch of a template
 // would have all others of it valued anew.
 func (b *Best) rank() {
-	b.peers, b.heap = b.peers[:0], b.heap[:0]
+	b.peers = b.peers[:0]
 	for i := range b.docs {
 		b.next[i] = graph.None
 		if d := &b.docs[i]; d.last >= 0 && d.misses < 2 {
@@ -457,8 +464,11 @@ func (b *Best) rank() {
 			b.peers = append(b.peers, peer{b.known(v), b.exposure(d), v})
 		}
 	}
-	slices.SortFunc(b.peers, func(x, y peer) int {
-		return cmp.Or(cmp.Compare(x.known, y.known), cmp.Compare(x.shown, y.shown), cmp.Compare(x.v, y.v))
+	slices.SortFunc(b.peers, func(x, y peer) int { // mostly decided by the first
+		if x.known != y.known {
+			return cmp.Compare(x.known, y.known)
+		}
+		return cmp.Or(cmp.Compare(x.shown, y.shown), cmp.Compare(x.v, y.v))
 	})
 	next := graph.None
 	for i := len(b.peers) - 1; i >= 0; i-- {
@@ -707,7 +717,9 @@ func (b *Best) revive(docs []graph.Node) {
 			b.oldest = append(b.oldest, turn{v, d.last})
 		}
 		d.misses = 0
-		b.heap = pushed(b.heap, scored{b.value(v), v})
+		if !b.past {
+			b.heap = pushed(b.heap, scored{b.value(v), v})
+		}
 	}
 }
 

@@ -127,7 +127,14 @@ func Readable(path string) string {
 
 // naturally compares paths with runs of digits as numbers, so that /9/ comes before /10/.
 func naturally(a, b string) int {
-	x, y := a, b
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && digit(a[i-1]) { // the run that they differ in, from its start
+		i--
+	}
+	x, y := a[i:], b[i:]
 	for x != "" && y != "" {
 		if digit(x[0]) && digit(y[0]) {
 			var m, n string

@@ -154,6 +154,10 @@ func (s *Site) Replay(record []byte) error {
 		if r.bad || !s.begun {
 			return fmt.Errorf("%w: a cycle before the first crawl", ErrRecord)
 		}
+		if p, ok := s.policy.(Recaller); ok {
+			p.Recall(true)
+			defer p.Recall(false)
+		}
 		s.begin(now, budget, full)
 		for {
 			v, f, ok := r.fetch()

@@ -73,6 +73,14 @@ type Auditor interface {
 	Audit() bool
 }
 
+// A Recaller is a Policy that takes less time for cycles of which it is told afterwards.
+type Recaller interface {
+	Policy
+	// Recall(true) says that the cycles to come are over already, so that Next will not be
+	// called, until Recall(false).
+	Recall(past bool)
+}
+
 // A Visit is one fetch of an old document, with everything that it led to.
 type Visit struct {
 	Page        graph.Node

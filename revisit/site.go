@@ -122,12 +122,14 @@ func (s *Site) Last(v graph.Node) int { return int(s.last[v]) }
 // Page returns what is known of a document.
 func (s *Site) Page(v graph.Node) Page { return s.docs[v] }
 
-// Start adds the documents of the first crawl, all at once. It panics if called again.
+// Start adds the documents of the first crawl, all at once. It sorts them. It panics if called
+// again.
 func (s *Site) Start(docs []Document) {
 	if s.begun {
 		panic("revisit: Start again")
 	}
 	s.begun = true
+	slices.SortFunc(docs, func(a, b Document) int { return naturally(a.Path, b.Path) }) // in the record, too: Replay is quicker
 	s.learn(docs)
 	s.record = s.appendDocuments(append(s.record, recordStart), docs)
 }
