@@ -49,6 +49,9 @@ func Foresee(v *store.View, cfg Config, p Plan) (*Outlook, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, err = p.settled(v, sites); err != nil {
+		return nil, err
+	}
 	kind := store.Revisit
 	if p.Full {
 		kind = store.FullRecrawl

@@ -20,6 +20,7 @@ type Plan struct {
 	Policy string   // of package revisit; "": its Default
 	Config revisit.Config
 	Full   bool                 // fetch every known document
+	Period int                  // do so where the other cycles since it was last done, first visits included, are Period-1 at one of the sites; 0: never
 	Budget func(n int) int      // old documents to fetch at a site that has n; nil: all that the policy names
 	Total  int                  // old documents to fetch over all sites, shared by what each is expected to find; 0: no limit
 	Min    int                  // of Total, for each site
@@ -42,6 +43,9 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 	}
 	sites, err := sitesNamed(&c.db.View, p.Sites)
 	if err != nil {
+		return nil, err
+	}
+	if p, err = p.settled(&c.db.View, sites); err != nil {
 		return nil, err
 	}
 	kind := store.Revisit

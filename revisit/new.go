@@ -1,6 +1,7 @@
 package revisit
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -71,6 +72,9 @@ func New(name string, cfg Config) (Policy, error) {
 	}
 	if !(cfg.Stop >= 0 && cfg.Stop < 1) {
 		return nil, fmt.Errorf("stopping share %g is outside [0, 1)", cfg.Stop)
+	}
+	if name == "greedy" {
+		return nil, errors.New("greedy is the oracle: it knows what is new, as no live crawl does; 'forage lab run discoverability-beyond' has it beside the others")
 	}
 	var names []string
 	nearest, least := "", 3

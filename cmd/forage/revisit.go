@@ -32,7 +32,8 @@ func revisitCmd() *cobra.Command {
 		Long: `Revisit is one cycle of discovery at the sites named, or at all sites of the store. At each
 it fetches at most --budget old documents (pages, feeds, sitemaps), chosen by --policy for
 the new pages that they are likely to lead to, and follows everything new to the end. With
---full it fetches every known document, which tells the policy most.
+--full it fetches every known document, which tells the policy most; --period N makes a cycle
+full where N-1 have passed at a site since the last full one. od-win learns from these alone.
 
 With --total-budget sites share a number of fetches: each fetch goes to the site that it is
 expected to find most new pages at, from what the fetches of past cycles found. Before it
@@ -41,10 +42,16 @@ which budgets the delay does not let it spend before the time limit, or in as lo
 has gone by since the last cycle. --plan stops there.
 
 'forage pages --new-since CYCLE' lists what a cycle found.`,
-		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --total-budget 1000 --min 1 --plan",
+		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --policy od-win --period 4 --budget 10\n  forage revisit --total-budget 1000 --min 1 --plan",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !(plan.Config.Alpha > 0 && plan.Config.Alpha <= 1) {
+				return usagef("--alpha: want a decay above 0 and up to 1, got %g", plan.Config.Alpha)
+			}
 			if _, err := revisit.New(plan.Policy, plan.Config); err != nil {
 				return usagef("--policy: %w", err)
+			}
+			if plan.Period < 0 || cmd.Flags().Changed("period") && plan.Period == 0 {
+				return usagef("--period: want 1 or more: 1 makes every cycle a full recrawl, 4 every fourth")
 			}
 			if plan.Total < 0 {
 				return usagef("--total-budget wants 0 or more")
@@ -130,6 +137,7 @@ has gone by since the last cycle. --plan stops there.
 	f.BoolVar(&dry, "plan", false, "print what each site would get, what to expect and what politeness cannot meet, and stop")
 	f.StringVar(&plan.Policy, "policy", revisit.Default, "who chooses them: "+serving())
 	f.Float64Var(&plan.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
+	f.IntVar(&plan.Period, "period", 0, "make every Nth cycle of a site a full recrawl (0: none)")
 	f.BoolVar(&plan.Full, "full", false, "full recrawl: fetch every known document")
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host")
 	f.Lookup("delay").DefValue = "as the site was crawled"
