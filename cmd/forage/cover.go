@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -381,8 +382,11 @@ func (f *coverFlags) tellPlan(w io.Writer, s *coverSource, a cover.Algorithm, ou
 		Elements  uint64          `json:"elements"`
 		Size      uint64          `json:"size"`
 		Memory    uint64          `json:"memory"`
+		Limit     uint64          `json:"memory_free"`
 		Disk      uint64          `json:"disk"`
+		Free      uint64          `json:"disk_free"` // in the folder for level files; 0: not known
 		Seconds   float64         `json:"seconds"`
+		Fits      bool            `json:"fits"`
 	}{Algorithm: a, OutOfCore: outOfCore, Sets: m, Elements: n, Size: size}
 	plan.Memory = memoryFor(a, m, n, size, &f.o, f.improve > 0)
 	plan.Seconds = float64(size)/60e6 + f.improve.Seconds()
@@ -391,14 +395,30 @@ func (f *coverFlags) tellPlan(w io.Writer, s *coverSource, a cover.Algorithm, ou
 		plan.Disk = 3 * size
 		plan.Seconds = float64(size) / 25e6
 	}
+	temp := cmp.Or(f.temp, os.TempDir())
+	plan.Limit, plan.Free = freeMemory(), uint64(freeDisk(temp))
+	var why []string
+	if plan.Memory > plan.Limit {
+		why = append(why, fmt.Sprintf("it needs %s of memory and %s are free", binaryBytes(plan.Memory), binaryBytes(plan.Limit)))
+	}
+	if plan.Disk > plan.Free && plan.Free > 0 {
+		why = append(why, fmt.Sprintf("it needs %s of disk and %s has %s free: --temp names another folder", binaryBytes(plan.Disk), temp, binaryBytes(plan.Free)))
+	}
+	plan.Fits = len(why) == 0
 	if f.json {
-		return printJSON(w, plan)
+		if err := printJSON(w, plan); err != nil {
+			return err
+		}
+	} else {
+		where := "in memory"
+		if outOfCore {
+			where = "out of core, " + binaryBytes(plan.Disk) + " of disk"
+		}
+		fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, a, where, binaryBytes(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
 	}
-	where := "in memory"
-	if outOfCore {
-		where = "out of core, " + binaryBytes(plan.Disk) + " of disk"
+	if !plan.Fits {
+		return usagef("this cannot fit: %s", strings.Join(why, "; "))
 	}
-	fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, a, where, binaryBytes(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
 	return nil
 }
 
