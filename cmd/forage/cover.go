@@ -21,6 +21,7 @@ import (
 
 	"forage/cover"
 	"forage/cover/sets"
+	"forage/graph"
 	"forage/graph/arcs"
 )
 
@@ -63,9 +64,9 @@ The problem is a full cover; --k, --partial, --multi and --weights make it anoth
 together but for --k and --weights. --multi K covers K times what K sets or more hold, and asks
 nothing for the rest; --partial counts each time.
 
-Where the family does not fit in --memory (default: what the system has free) it is covered
-out of core, by spgreedy: level files in --temp, two bits an element in memory. The cover is
-the same. --plan tells what it would take.`,
+Where the family does not fit in --memory (default: what the system has free), or its numbers
+take more than 32 bits, it is covered out of core, by spgreedy: level files in --temp, two bits
+an element in memory. The cover is the same. --plan tells what it would take.`,
 		Example: `  forage cover web.graph -o cover.txt
   forage cover sets.txt.gz --algorithm spgreedy --p 1.2 --memory 2GiB --json
   forage cover rail507.rail --improve 60s --verify`,
@@ -192,16 +193,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	var family cover.Family
 	var lists *cover.Lists
 	var scratch *sets.Scratch
-	if outOfCore {
-		if scratch, err = sets.NewScratch(f.temp); err != nil {
-			return coverError(err)
-		}
-		family, err = s.family()
-		if err == nil && s.file != nil {
-			res.Unsorted, res.Repeated = s.file.Unsorted, s.file.Repeated
-			err = f.takeCosts(s.file.Weights)
-		}
-	} else {
+	if !outOfCore {
 		var info *sets.Info
 		lists, info, err = s.load(f.o.MaxDegree)
 		family = lists
@@ -211,6 +203,27 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 		}
 		// The engine may use the lists up: they are read again for the check.
 		f.o.InPlace = f.improve == 0 && s.csr == nil
+		if wide := (*sets.Error)(nil); errors.As(err, &wide) && wide.Wide {
+			m, n, _, err := s.sizes(true)
+			if err != nil {
+				return err
+			}
+			if err := f.external(m, n, wide.Error()); err != nil {
+				return err
+			}
+			outOfCore = true
+		}
+	}
+	if outOfCore {
+		a = cover.NameSPGreedy
+		if scratch, err = sets.NewScratch(f.temp); err != nil {
+			return coverError(err)
+		}
+		family, err = s.family()
+		if err == nil && s.file != nil {
+			res.Unsorted, res.Repeated = s.file.Unsorted, s.file.Repeated
+			err = f.takeCosts(s.file.Weights)
+		}
 	}
 	if err != nil {
 		return err
@@ -374,6 +387,12 @@ func (f *coverFlags) tellPlan(w io.Writer, s *coverSource, a cover.Algorithm, ou
 	m, n, size, err := s.sizes(true)
 	if err != nil {
 		return err
+	}
+	if wide := max(m, n) > graph.MaxNodes; wide && !outOfCore {
+		if err := f.external(m, n, fmt.Sprintf("%s: %d sets of elements below %d do not fit in memory as 32-bit numbers", s.path, m, n)); err != nil {
+			return err
+		}
+		a, outOfCore = cover.NameSPGreedy, true
 	}
 	plan := struct {
 		Algorithm cover.Algorithm `json:"algorithm"`

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"forage/cover/sets"
+	"forage/internal/race"
 )
 
 // endless is a family of which only the head is written: it tells of more than any disk holds.
@@ -40,5 +41,24 @@ func TestCoverPlanRefuses(t *testing.T) {
 	}
 	if out := stdout.String(); !strings.Contains(out, `"out_of_core":true`) || !strings.Contains(out, `"fits":false`) {
 		t.Errorf("%s; want a plan out of core that does not fit", out)
+	}
+}
+
+// TestWideCover: numbers beyond 32 bits are covered out of core without being asked, however
+// little there is of them.
+func TestWideCover(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes gigabytes under the race detector")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "wide.txt")
+	if err := os.WriteFile(path, []byte("7 4294967299\n3\n3 4294967299 12\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	code := run(context.Background(), &stdout, &stderr, []string{"cover", path, "--points", "1", "--temp", dir, "-o", filepath.Join(dir, "out"), "--json"})
+	out, err := os.ReadFile(filepath.Join(dir, "out"))
+	if code != 0 || err != nil || string(out) != "0\n1\n2\n" || !strings.Contains(stdout.String(), `"out_of_core":true`) {
+		t.Errorf("exit code %d, %q, %q; the cover is %q, %v; want all sets, out of core", code, stdout.String(), stderr.String(), out, err)
 	}
 }

@@ -187,18 +187,23 @@ func (f *coverFlags) choose(s *coverSource) (a cover.Algorithm, outOfCore bool, 
 	if f.memory == 0 {
 		why = fmt.Sprintf("%s takes %s in memory, and %s are free", a, binaryBytes(need), binaryBytes(limit))
 	}
+	return cover.NameSPGreedy, true, f.external(m, n, why)
+}
+
+// external refuses what does not work out of core; why tells what keeps it from memory.
+func (f *coverFlags) external(m, n uint64, why string) error {
 	switch {
 	case f.improve > 0:
-		return "", false, usagef("--improve: %s; it works in memory only", why)
-	case f.algorithm != "auto" && a != cover.NameSPGreedy:
-		return "", false, usagef("%s; only spgreedy works out of core: leave --algorithm out, or name it", why)
+		return usagef("--improve: %s; it works in memory only", why)
+	case f.algorithm != "auto" && f.algorithm != string(cover.NameSPGreedy):
+		return usagef("%s; only spgreedy works out of core: leave --algorithm out, or name it", why)
 	case f.o.Q != 0:
-		return "", false, usagef("--q: %s; only spgreedy works out of core, and has no q", why)
+		return usagef("--q: %s; only spgreedy works out of core, and has no q", why)
 	}
-	if bits := n/4 + extraFor(m, n, &f.o); bits > limit && bits > freeMemory() {
-		return "", false, usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", binaryBytes(bits), n, binaryBytes(freeMemory()))
+	if bits := n/4 + extraFor(m, n, &f.o); bits > uint64(f.memory) && bits > freeMemory() {
+		return usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", binaryBytes(bits), n, binaryBytes(freeMemory()))
 	}
-	return cover.NameSPGreedy, true, nil
+	return nil
 }
 
 func binaryBytes(b uint64) string {

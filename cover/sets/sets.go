@@ -42,6 +42,7 @@ type Error struct {
 	Line int   // from 1; 0 if Byte tells
 	Byte int64 // of the uncompressed text, where Line is 0; -1: the file as a whole
 	What string
+	Wide bool // all that is wrong are numbers of sets or elements beyond 32 bits, which only memory has no room for
 }
 
 func (e *Error) Error() string {
@@ -188,7 +189,7 @@ func Load(path string, format Format, maxDegree int, reserve uint64) (*cover.Lis
 			return nil, nil, err
 		}
 		if info.Sets > graph.MaxNodes || info.Elements > graph.MaxNodes {
-			return nil, nil, &Error{File: path, Byte: -1, What: fmt.Sprintf("%d sets of elements below %d do not fit in memory as 32-bit numbers; --memory covers them out of core", info.Sets, info.Elements)}
+			return nil, nil, &Error{File: path, Byte: -1, Wide: true, What: fmt.Sprintf("%d sets of elements below %d do not fit in memory as 32-bit numbers, only out of core", info.Sets, info.Elements)}
 		}
 		reserve = info.Size
 		l.Offset = make([]uint64, 1, info.Sets+1)
@@ -206,7 +207,7 @@ func Load(path string, format Format, maxDegree int, reserve uint64) (*cover.Lis
 			elements = elements[:maxDegree]
 		}
 		if n := len(elements); n > 0 && elements[n-1] >= graph.MaxNodes {
-			return &Error{File: path, Line: int(set) + 1, What: fmt.Sprintf("element %d does not fit in memory as a 32-bit number; --memory covers such a family out of core", elements[n-1])}
+			return &Error{File: path, Line: int(set) + 1, Wide: true, What: fmt.Sprintf("element %d does not fit in memory as a 32-bit number, only out of core", elements[n-1])}
 		}
 		for _, e := range elements {
 			l.Elem = append(l.Elem, graph.Node(e))
