@@ -16,20 +16,23 @@ import (
 // first among equals.
 //
 // It works from the fetches of partial cycles, too, but knows then only what these showed. Time
-// O(entries of the H_t kept + k × documents of a column) a cycle.
+// O(documents and columns of the H_t kept + k × lots that count for a column) a cycle.
 type History struct {
 	roster
 	roles  []int8 // by document: its rank in its template, −1 none
 	newest [][]rank
 	size   []int
-	past   []cycleOf
+	cycles []cycleOf // the latest that found pages
 	heap   []scored
 	plan   []graph.Node
 	at     int
 	done   []bool
+	past   bool         // see Recall
+	lot    []int32      // by document, scratch of cover
+	next   []graph.Node // by document: the next of its lot; graph.None
 }
 
-var _ Policy = (*History)(nil)
+var _ Recaller = (*History)(nil)
 
 // cycleOf is the H of a past cycle, with who held which role.
 type cycleOf struct {
@@ -66,11 +69,12 @@ func (p *History) Learn(v graph.Node, page Page) {
 		p.newest, p.size = append(p.newest, nil), append(p.size, 0)
 	}
 	p.size[page.Template]++
-	p.newest[page.Template] = insertRank(p.newest[page.Template], rank{p.cycle, v})
+	p.newest[page.Template] = p.insertRank(p.newest[page.Template], rank{p.cycle, v})
 }
 
-// insertRank puts r into its place among ranks, newest first.
-func insertRank(ranks []rank, r rank) []rank {
+// insertRank puts r into its place among ranks, newest first. Behind the newest only those stay
+// that hold roles, which they have yet to lose.
+func (p *History) insertRank(ranks []rank, r rank) []rank {
 	at, _ := slices.BinarySearchFunc(ranks, r, func(a, b rank) int {
 		if a.born != b.born {
 			return b.born - a.born
@@ -80,7 +84,11 @@ func insertRank(ranks []rank, r rank) []rank {
 	if at >= maxRoles {
 		return ranks
 	}
-	return slices.Insert(ranks, at, r)
+	ranks = slices.Insert(ranks, at, r)
+	if len(ranks) > maxRoles && p.roles[ranks[maxRoles].v] < 0 {
+		ranks = slices.Delete(ranks, maxRoles, maxRoles+1)
+	}
+	return ranks
 }
 
 // Begin computes the cover.
@@ -96,19 +104,76 @@ func (p *History) Begin(_ Time, budget int) {
 		}
 		p.newest[T] = ranks[:min(maxRoles, len(ranks))]
 	}
-	p.cover(budget)
+	p.plan, p.at = p.plan[:0], 0
+	if !p.past {
+		p.cover(budget)
+	}
 }
 
-// cover fills plan with the greedy cover of the past, then the tail.
+// Recall says whether cycles are over already, and need no plan.
+func (p *History) Recall(past bool) { p.past = past }
+
+// A lot is the documents that count for the same columns, each as far. They are worth the same
+// whatever is chosen.
+type lot struct {
+	before int32      // its documents' lot without the columns below; 0: none
+	cols   []int32    // of a cycle's H
+	first  int        // of this cycle's columns, among all
+	part   float64    // how far they count
+	docs   graph.Node // the first of its documents, the lowest; graph.None: they are all of other lots
+}
+
+// cover fills plan with the greedy cover of the past, then the tail. The heap holds the lowest
+// document of each lot: if it held all, each choice would have all others like it valued anew.
 func (p *History) cover(budget int) {
-	p.plan, p.at = p.plan[:0], 0
 	clear(p.done)
-	type column struct {
-		weight float64
-		docs   []entryOf
+	var weights []float64 // by column
+	lots := p.lots(&weights)
+	shown := make([][]entryOf, len(lots))
+	value := func(l int32) float64 {
+		sum := 0.0
+		for _, e := range shown[l] {
+			sum += weights[e.at] * e.part
+		}
+		return sum
 	}
-	var columns []column
-	of := make([][]entryOf, len(p.pages)) // by document: its columns
+	p.heap = p.heap[:0]
+	for l := 1; l < len(lots); l++ {
+		if lots[l].docs != graph.None {
+			shown[l] = columns(lots, l)
+			p.heap = append(p.heap, scored{value(int32(l)), lots[l].docs})
+		}
+	}
+	heapify(p.heap)
+	for len(p.heap) > 0 && len(p.plan) < budget {
+		top := &p.heap[0]
+		v := top.v
+		l := p.lot[v]
+		if now := value(l); now < top.value {
+			top.value = now
+			down(p.heap, 0)
+			continue
+		}
+		p.plan = append(p.plan, v)
+		p.done[v] = true
+		for _, e := range shown[l] {
+			weights[e.at] *= 1 - historyRho*e.part
+		}
+		if p.next[v] == graph.None {
+			p.heap = popped(p.heap)
+		} else {
+			*top = scored{value(l), p.next[v]}
+			down(p.heap, 0)
+		}
+	}
+	if len(p.plan) < budget {
+		p.tail(budget - len(p.plan))
+	}
+}
+
+// lots sorts the documents into lots, number 0 those that count for nothing, and appends the
+// weights of all columns.
+func (p *History) lots(weights *[]float64) []lot {
 	holder := make(map[roleOf]graph.Node)
 	for T, ranks := range p.newest {
 		for r, n := range ranks {
@@ -117,76 +182,75 @@ func (p *History) cover(budget int) {
 			}
 		}
 	}
-	for i := range p.past {
-		c := &p.past[i]
+	p.lot = append(p.lot[:0], make([]int32, len(p.pages))...)
+	lots := make([]lot, 1)
+	type step struct {
+		before int32
+		part   float64
+	}
+	joined, heirs := make(map[step]int32), make(map[graph.Node]bool) // of a group
+	for i := range p.cycles {
+		c := &p.cycles[i]
 		n := float64(c.h.NumNew())
 		fade := math.Pow(historyFade, float64(p.cycle-c.cycle))
-		first := len(columns)
+		first := len(*weights)
 		for _, pages := range c.h.New {
-			columns = append(columns, column{weight: fade * float64(len(pages)) / math.Sqrt(n)})
+			*weights = append(*weights, fade*float64(len(pages))/math.Sqrt(n))
 		}
-		for g, cols := range c.h.Cols {
-			shows := make(map[graph.Node]float64)
-			var order []graph.Node
-			for _, x := range c.h.Old[g] {
-				if p.candidate(x) {
-					shows[x] = 1
-					order = append(order, x)
+		for g, docs := range c.h.Old {
+			clear(joined)
+			join := func(x graph.Node, part float64) {
+				if !p.candidate(x) {
+					return
 				}
+				s := step{p.lot[x], part}
+				l, ok := joined[s]
+				if !ok {
+					l = int32(len(lots))
+					lots, joined[s] = append(lots, lot{before: s.before, cols: c.h.Cols[g], first: first, part: part}), l
+				}
+				p.lot[x] = l
 			}
+			for _, x := range docs {
+				join(x, 1)
+			}
+			clear(heirs)
 			for _, role := range c.roles[g] {
-				if x, ok := holder[role]; ok && shows[x] == 0 && p.candidate(x) {
-					shows[x] = historyRole
-					order = append(order, x)
-				}
-			}
-			for _, x := range order {
-				for _, col := range cols {
-					k := first + int(col)
-					columns[k].docs = append(columns[k].docs, entryOf{int(x), shows[x]})
-					of[x] = append(of[x], entryOf{k, shows[x]})
+				x, ok := holder[role]
+				if _, own := slices.BinarySearch(docs, x); ok && !own && !heirs[x] {
+					join(x, historyRole)
+					heirs[x] = true
 				}
 			}
 		}
 	}
-	value := func(x graph.Node) float64 {
-		sum := 0.0
-		for _, e := range of[x] {
-			sum += columns[e.at].weight * e.part
-		}
-		return sum
+	for l := range lots {
+		lots[l].docs = graph.None
 	}
-	p.heap = p.heap[:0]
-	for x := range p.pages {
-		if len(of[x]) > 0 {
-			p.heap = append(p.heap, scored{value(graph.Node(x)), graph.Node(x)})
-		}
+	p.next = append(p.next[:0], make([]graph.Node, len(p.pages))...)
+	for x := len(p.pages) - 1; x >= 0; x-- {
+		l := &lots[p.lot[x]]
+		p.next[x], l.docs = l.docs, graph.Node(x)
 	}
-	heapify(p.heap)
-	for len(p.heap) > 0 && len(p.plan) < budget {
-		top := &p.heap[0]
-		if now := value(top.v); now < top.value {
-			top.value = now
-			down(p.heap, 0)
-			continue
-		}
-		v := top.v
-		p.heap = popped(p.heap)
-		p.plan = append(p.plan, v)
-		p.done[v] = true
-		for _, e := range of[v] {
-			columns[e.at].weight *= 1 - historyRho*e.part
-		}
-	}
-	if len(p.plan) < budget {
-		p.tail(budget - len(p.plan))
-	}
+	return lots
 }
 
-// entryOf is a column of a document, or a document of a column, and how far it counts.
+// entryOf is a column, and how far documents count for it.
 type entryOf struct {
 	at   int
 	part float64
+}
+
+// columns returns the columns that the documents of a lot count for, in their order.
+func columns(lots []lot, l int) []entryOf {
+	var out []entryOf
+	for ; l > 0; l = int(lots[l].before) {
+		for _, c := range slices.Backward(lots[l].cols) {
+			out = append(out, entryOf{lots[l].first + int(c), lots[l].part})
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // tail adds documents that never led to anything.
@@ -233,8 +297,8 @@ func (p *History) End(c Cycle) {
 			}
 		}
 	}
-	p.past = append(p.past, kept)
-	if p.cycle-p.past[0].cycle > historyFar {
-		p.past = slices.Delete(p.past, 0, 1)
+	p.cycles = append(p.cycles, kept)
+	if p.cycle-p.cycles[0].cycle > historyFar {
+		p.cycles = slices.Delete(p.cycles, 0, 1)
 	}
 }
