@@ -1,9 +1,7 @@
 package revisit
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"forage/graph"
 )
@@ -16,7 +14,7 @@ import (
 // t' over the full recrawls before t that found new pages. A document that did not exist at
 // t' counts 0 there; one with p = 0 is not fetched. With a full recrawl each cycle this is
 // the paper's OD-ALL; with Last only the latest t' counts, which is OD-1. Without any full
-// recrawl it knows nothing and fetches nothing. Planning takes O(documents + k log k) a
+// recrawl it knows nothing and fetches nothing. Planning takes O(documents + k log documents) a
 // cycle, memory 9 bytes a document.
 type ODWin struct {
 	alpha float64
@@ -100,17 +98,18 @@ func (p *ODWin) End(c Cycle) {
 func tied(p float64) float64 { return math.Round(p * 1e11) }
 
 // largest appends to dst the at most k nodes with the largest positive values, in falling
-// order, ties to the lower node, leaving out those that are skipped.
+// order, ties to the lower node, leaving out those that are skipped. O(nodes + k log nodes).
 func largest(dst []graph.Node, value []float64, skip []bool, k int) []graph.Node {
-	start := len(dst)
+	var heap []scored
 	for v, x := range value {
 		if x > 0 && !skip[v] {
-			dst = append(dst, graph.Node(v))
+			heap = append(heap, scored{tied(x), graph.Node(v)})
 		}
 	}
-	plan := dst[start:]
-	slices.SortFunc(plan, func(a, b graph.Node) int {
-		return cmp.Or(-cmp.Compare(tied(value[a]), tied(value[b])), cmp.Compare(a, b))
-	})
-	return dst[:start+min(k, len(plan))]
+	heapify(heap)
+	for ; len(heap) > 0 && k > 0; k-- {
+		dst = append(dst, heap[0].v)
+		heap = popped(heap)
+	}
+	return dst
 }
