@@ -174,6 +174,7 @@ func (e *engine) failed(j *job, d *store.Doc) {
 func (e *engine) settled(s *site, was store.State, old bool) {
 	if old || was == store.Queued {
 		s.open--
+		e.touch(s)
 	}
 }
 

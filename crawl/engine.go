@@ -30,6 +30,8 @@ type engine struct {
 	opened  bool              // the cycle is in the store
 	told    store.CycleRecord // as it is there
 	resumed bool              // an earlier run of the cycle was interrupted, nobody knows how
+	begins  map[store.Cycle]store.Time
+	touched []*site // may have changed since the last commit
 
 	jobs    chan *job
 	answers chan *job
@@ -56,6 +58,7 @@ type site struct {
 	first    store.Time // when its first visit began
 	cycle    *store.SiteCycle
 	told     store.SiteCycle // as it is in the store
+	touched  bool            // it is among those of the engine
 	inflight int             // requests for documents under way
 	open     int             // documents handed out or waiting in this run, not settled
 	pages    int             // known so far
@@ -84,8 +87,16 @@ func (c *Crawl) newEngine(cycle *store.CycleRecord, opened bool) (*engine, error
 	if err != nil {
 		return nil, err
 	}
+	cycles, err := c.db.Cycles()
+	if err != nil {
+		return nil, err
+	}
+	begins := map[store.Cycle]store.Time{cycle.Cycle: cycle.At}
+	for _, r := range cycles {
+		begins[r.Cycle] = r.At
+	}
 	e := &engine{
-		c: c, cfg: &c.cfg, db: c.db, client: client, cycle: cycle, opened: opened, resumed: opened,
+		c: c, cfg: &c.cfg, db: c.db, client: client, cycle: cycle, opened: opened, resumed: opened, begins: begins,
 		hosts: map[string]*host{}, sites: map[store.SiteID]*site{}, inHost: map[string][]*site{}, woken: map[*host]bool{},
 		jobs: make(chan *job, c.cfg.Parallel), answers: make(chan *job, c.cfg.Parallel),
 		res: &Result{Cycle: cycle.Cycle}, began: time.Now(),
@@ -101,15 +112,9 @@ func (e *engine) addSite(rec *store.Site) (*site, error) {
 		return nil, fmt.Errorf("site %s: %w", rec.Name, err)
 	}
 	s := &site{Site: rec, scope: sc, traps: newTraps(), repeats: map[graph.Node]int{}}
-	cycles, err := e.db.Cycles()
-	if err != nil {
-		return nil, err
-	}
-	s.first = e.cycle.At
-	for _, c := range cycles {
-		if c.Cycle == rec.FirstCycle {
-			s.first = c.At
-		}
+	var ok bool
+	if s.first, ok = e.begins[rec.FirstCycle]; !ok {
+		s.first = e.cycle.At
 	}
 	counts, err := e.db.Counters(rec.ID)
 	if err != nil {
@@ -124,6 +129,7 @@ func (e *engine) addSite(rec *store.Site) (*site, error) {
 		return nil, err
 	}
 	e.sites[rec.ID] = s
+	e.touch(s)
 	key := rec.Rules.Within
 	if rec.Rules.Scope == "prefix" {
 		key = hostOf(key)
@@ -396,12 +402,21 @@ func (e *engine) commit() (woken bool) {
 	if e.err != nil {
 		return false
 	}
-	for _, s := range e.sites {
+	e.tally()
+	if err := e.db.Commit(); err != nil { // so that advance can read links
+		e.fail(err)
+		return false
+	}
+	for _, s := range e.touched {
 		if s.rv != nil && s.inflight == 0 && s.open == 0 && !s.ended && !e.stopping {
 			e.advance(s)
 		}
+		s.touched = !e.opened
 	}
-	e.tally()
+	if e.opened {
+		clear(e.touched)
+		e.touched = e.touched[:0]
+	}
 	if err := e.db.Commit(); err != nil {
 		e.fail(err)
 		return false
@@ -424,11 +439,20 @@ func (e *engine) tally() {
 		e.told = *e.cycle
 		e.fail(e.db.PutCycle(e.cycle))
 	}
-	for _, s := range e.sites {
+	for _, s := range e.touched {
 		if s.told != *s.cycle {
 			s.told = *s.cycle
 			e.fail(e.db.PutSiteCycle(s.cycle))
 		}
+	}
+}
+
+// touch has the next commit look at a site: an answer was counted, or something settled. To look
+// at all of them after each few answers takes a run of very many sites time with their square.
+func (e *engine) touch(s *site) {
+	if !s.touched {
+		s.touched = true
+		e.touched = append(e.touched, s)
 	}
 }
 
@@ -438,6 +462,7 @@ func (e *engine) take(j *job) {
 	if !j.lookup && (j.work == fetchNew || j.work == fetchOld) {
 		e.docs--
 	}
+	e.touch(j.site)
 	h, now := j.host, time.Now()
 	if j.lookup { // no request was made: the same item is next
 		if j.addr.IsValid() {

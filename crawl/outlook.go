@@ -34,15 +34,6 @@ type Prospect struct {
 // Late reports whether politeness does not let the budget be spent in time.
 func (p *Prospect) Late() bool { return p.Has > 0 && p.Needs > p.Has }
 
-func (o *Outlook) of(s *store.Site) *Prospect {
-	for i := range o.Sites {
-		if o.Sites[i].id == s.ID {
-			return &o.Sites[i]
-		}
-	}
-	return nil
-}
-
 // Foresee tells what Revisit would come to. It fetches and writes nothing.
 func Foresee(v *store.View, cfg Config, p Plan) (*Outlook, error) {
 	sites, err := sitesNamed(v, p.Sites)

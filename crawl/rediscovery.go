@@ -73,8 +73,12 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 			return nil, err
 		}
 	}
+	prospects := map[store.SiteID]*Prospect{}
+	for i := range outlook.Sites {
+		prospects[outlook.Sites[i].id] = &outlook.Sites[i]
+	}
 	for _, rec := range sites {
-		prospect := outlook.of(rec)
+		prospect := prospects[rec.ID]
 		if prospect == nil {
 			continue
 		}
@@ -440,17 +444,12 @@ func (e *engine) observe(s *site, r *store.Refetch) (revisit.Visit, error) {
 	return s.rv.policy.Observe(v, f), nil
 }
 
-// advance is called when a site has nothing under way: what the last fetch led to has been
-// followed to the end. It tells the policy and puts its next document in line, or ends the
+// advance is called when a site has nothing under way, and everything is committed: what the
+// last fetch led to has been followed to the end. It tells the policy and puts its next document in line, or ends the
 // cycle.
 func (e *engine) advance(s *site) {
 	rv := s.rv
 	if rv.policy == nil {
-		return
-	}
-	e.tally()
-	if err := e.db.Commit(); err != nil { // so that links can be read
-		e.fail(err)
 		return
 	}
 	if rv.full {

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -257,4 +258,63 @@ func shares(t *testing.T, dir string) string {
 		fmt.Fprint(&b, found, visits, " answers")
 	}
 	return b.String()
+}
+
+// TestTouched: after an answer a run looks at the site that it came from, not at all of them.
+func TestTouched(t *testing.T) {
+	c := open(t, nil)
+	var seeds []Seed
+	for i := range 50 {
+		seeds = append(seeds, Seed{URL: fmt.Sprintf("http://host%d.test/", i)})
+	}
+	cycle := &store.CycleRecord{Cycle: 1, Kind: store.FirstVisit, At: 1}
+	recs, err := c.addSeeds(seeds, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := c.newEngine(cycle, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.client.Close()
+	var sites []*site
+	for _, rec := range recs {
+		s, err := e.addSite(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sites = append(sites, s)
+	}
+	fetched := func(s *site) int {
+		sc, err := c.db.SiteCycle(s.ID, 1)
+		if errors.Is(err, store.ErrNotFound) {
+			return -1
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sc.Fetched
+	}
+	e.commit()
+	if got := fetched(sites[0]); got != -1 {
+		t.Errorf("a cycle that nothing has answered in is in the store, with %d answers", got)
+	}
+	e.openCycle()
+	e.commit()
+	for _, s := range sites {
+		if got := fetched(s); got != 0 {
+			t.Errorf("site %s: the cycle has %d answers, want 0", s.Name, got)
+		}
+	}
+	for range 2 {
+		sites[7].cycle.Fetched++
+		e.touch(sites[7])
+	}
+	if len(e.touched) != 1 {
+		t.Errorf("a commit looks at %d sites, want one", len(e.touched))
+	}
+	e.commit()
+	if got := fetched(sites[7]); got != 2 || len(e.touched) != 0 || e.err != nil {
+		t.Errorf("%d answers stored, %d sites left to look at, %v; want 2, 0, no error", got, len(e.touched), e.err)
+	}
 }
