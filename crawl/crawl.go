@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -123,6 +122,12 @@ type Seed struct {
 	Rules store.Rules // Within is filled in
 }
 
+// A siteURL is a URL as a seed of a site.
+type siteURL struct {
+	site store.SiteID
+	url  string
+}
+
 // addSeeds makes the sites of seeds, or changes the rules of those that exist, and returns
 // them, each once, in the order of the seeds.
 func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*store.Site, error) {
@@ -135,7 +140,7 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 		byName[s.Name] = s
 	}
 	var out, fresh []*store.Site
-	chosen := map[string]bool{}
+	chosen, given := map[string]bool{}, map[siteURL]bool{}
 	urls, of := make([]string, len(seeds)), make([]*store.Site, len(seeds))
 	for i, seed := range seeds {
 		rules := seed.Rules
@@ -163,12 +168,16 @@ func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*st
 		} else if !chosen[s.Name] {
 			s.Rules = rules
 		}
-		if !slices.Contains(s.Seeds, url) {
-			s.Seeds = append(s.Seeds, url)
-		}
 		if !chosen[s.Name] {
 			chosen[s.Name] = true
 			out = append(out, s)
+			for _, u := range s.Seeds {
+				given[siteURL{s.ID, u}] = true
+			}
+		}
+		if !given[siteURL{s.ID, url}] {
+			given[siteURL{s.ID, url}] = true
+			s.Seeds = append(s.Seeds, url)
 		}
 		urls[i], of[i] = url, s
 	}

@@ -604,6 +604,7 @@ func (e *engine) breadthFirst(s *site, r *store.Refetch) ([]graph.Node, error) {
 			}
 			through[l.To] = true
 			if fresh[l.To] {
+				fresh[l.To] = false
 				found = append(found, l.To)
 				queue = append(queue, l.To)
 			} else if l.Kind == store.ViaRedirect {
@@ -615,7 +616,8 @@ func (e *engine) breadthFirst(s *site, r *store.Refetch) ([]graph.Node, error) {
 	}
 	slices.Sort(s.rv.fresh)
 	for _, id := range s.rv.fresh {
-		if !slices.Contains(found, id) {
+		if fresh[id] {
+			fresh[id] = false
 			found = append(found, id)
 		}
 	}
