@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -108,6 +109,48 @@ func TestSnap(t *testing.T) {
 	}
 	if first.Time != 100 || second.Time != 200 || !reflect.DeepEqual(second.WellKnown, []snap.ID{4}) {
 		t.Errorf("times %d, %d, well known %v", first.Time, second.Time, second.WellKnown)
+	}
+}
+
+// TestLive takes documents through some of their cycles and compares with what all visits and
+// versions up to each cycle tell.
+func TestLive(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		var l life
+		var visits []store.Visit
+		var links []version
+		for c := store.Cycle(1); c < 30; c++ {
+			if r.IntN(3) == 0 {
+				links = append(links, version{c, []graph.Node{graph.Node(c)}})
+			}
+			if r.IntN(2) == 0 {
+				visits = append(visits, store.Visit{Cycle: c, Status: []int{200, 301, 404, 503}[r.IntN(4)], Digest: r.Uint64N(4)})
+			}
+		}
+		l.visits, l.links = visits, links
+		for c := store.Cycle(1); c < 30; c += 1 + store.Cycle(r.IntN(3)) {
+			l.live(c)
+			alive, changed, last := false, false, uint64(0)
+			var to []graph.Node
+			for _, x := range visits {
+				if x.Cycle <= c {
+					alive = x.Status < 400
+					changed = x.Cycle == c && x.Digest != 0 && last != 0 && x.Digest != last
+					if x.Digest != 0 {
+						last = x.Digest
+					}
+				}
+			}
+			for _, x := range links {
+				if x.since <= c {
+					to = x.to
+				}
+			}
+			if l.alive != alive || l.changed != changed || !reflect.DeepEqual(l.to, to) {
+				t.Fatalf("seed %d, cycle %d: alive %v, changed %v, links %v; want %v, %v, %v", seed, c, l.alive, l.changed, l.to, alive, changed, to)
+			}
+		}
 	}
 }
 

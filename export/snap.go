@@ -46,19 +46,41 @@ func Snap(v *store.View, site *store.Site, path string) (w Written, err error) {
 	return w, w.add(path)
 }
 
-// A life is what the history needs of one document.
+// A life is what the history needs of one document, and how it stood in the latest cycle that
+// was asked for.
 type life struct {
 	id     graph.Node
 	path   string
 	flag   snap.Flag
 	well   bool
-	visits []store.Visit
-	links  []version // the first one first
+	visits []store.Visit // of later cycles
+	links  []version     // from later cycles on; the first one first
+
+	alive   bool   // the latest answer was one of a document that is there
+	changed bool   // the cycle saw another body than the fetch before
+	digest  uint64 // of the latest body; 0: none
+	to      []graph.Node
 }
 
 type version struct {
 	since store.Cycle
 	to    []graph.Node
+}
+
+// live takes a document on to a later cycle.
+func (l *life) live(c store.Cycle) {
+	l.changed = false
+	for ; len(l.visits) > 0 && l.visits[0].Cycle <= c; l.visits = l.visits[1:] {
+		x := &l.visits[0]
+		l.alive = x.Status >= 200 && x.Status < 400
+		if x.Digest != 0 {
+			l.changed = x.Cycle == c && l.digest != 0 && x.Digest != l.digest
+			l.digest = x.Digest
+		}
+	}
+	for ; len(l.links) > 0 && l.links[0].since <= c; l.links = l.links[1:] {
+		l.to = l.links[0].to
+	}
 }
 
 // History makes the history of a site in memory.
@@ -101,19 +123,16 @@ func History(v *store.View, site *store.Site) (*snap.History, error) {
 		}
 		var docs []snap.Document
 		var well []snap.ID
-		alive := map[snap.ID]bool{}
-		for i, l := range lives {
-			if l.aliveIn(c.Cycle) {
-				alive[snap.ID(i)] = true
-			}
+		for _, l := range lives {
+			l.live(c.Cycle)
 		}
 		for i, l := range lives {
-			if !alive[snap.ID(i)] {
+			if !l.alive {
 				continue
 			}
-			d := snap.Document{ID: snap.ID(i), Flag: l.flag, Changed: l.changedIn(c.Cycle)}
-			for _, to := range l.linksIn(c.Cycle) {
-				if u, ok := number[to]; ok && alive[u] && u != d.ID {
+			d := snap.Document{ID: snap.ID(i), Flag: l.flag, Changed: l.changed}
+			for _, to := range l.to {
+				if u, ok := number[to]; ok && lives[u].alive && u != d.ID {
 					d.Links = append(d.Links, u)
 				}
 			}
@@ -173,40 +192,4 @@ func readLives(v *store.View, site *store.Site, origin string) ([]*life, error) 
 		return nil, failed
 	}
 	return lives, err
-}
-
-// aliveIn reports whether the latest answer up to cycle c was one of a document that is there.
-func (l *life) aliveIn(c store.Cycle) bool {
-	alive := false
-	for _, x := range l.visits {
-		if x.Cycle <= c {
-			alive = x.Status >= 200 && x.Status < 400
-		}
-	}
-	return alive
-}
-
-// changedIn reports whether cycle c saw another body than the fetch before.
-func (l *life) changedIn(c store.Cycle) bool {
-	last := uint64(0)
-	for _, x := range l.visits {
-		if x.Cycle == c && x.Digest != 0 && last != 0 {
-			return x.Digest != last
-		}
-		if x.Digest != 0 {
-			last = x.Digest
-		}
-	}
-	return false
-}
-
-// linksIn returns the links that held in cycle c.
-func (l *life) linksIn(c store.Cycle) []graph.Node {
-	var to []graph.Node
-	for _, x := range l.links {
-		if x.since <= c {
-			to = x.to
-		}
-	}
-	return to
 }
