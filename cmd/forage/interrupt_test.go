@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"forage/graph/arcs"
+	"forage/graph/bv"
+	"forage/graph/gen"
 	"forage/replay"
 	"forage/snap"
 )
@@ -87,6 +92,38 @@ func TestInterrupt(t *testing.T) {
 		cmd, out = forage("check")
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("check: %v, %s", err, out)
+		}
+	}
+}
+
+// TestInterruptedCover: a cover that is interrupted while it reads a graph or a set file says
+// so, exits 130 and leaves no list.
+func TestInterruptedCover(t *testing.T) {
+	dir := t.TempDir()
+	g, err := gen.Weblike(3000, 5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web, out := filepath.Join(dir, "web.graph"), filepath.Join(dir, "out")
+	if _, err := bv.Write(filepath.Join(dir, "web"), g, bv.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "web.adj")
+	if err := arcs.WriteFile(list, g, arcs.Adjacency); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, args := range []string{"--memory 10", "", "--algorithm greedy", "--memory 10 --threads 1"} {
+		for _, path := range []string{web, list} {
+			var stdout, stderr bytes.Buffer
+			code := run(ctx, &stdout, &stderr, append([]string{"cover", path, "-o", out}, strings.Fields(args)...))
+			if code != exitInterrupted || stderr.String() != "forage: interrupted\n" || stdout.Len() > 0 {
+				t.Errorf("%s %s: exit code %d, %q, %q", path, args, code, stdout.String(), stderr.String())
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "*out*")); len(left) > 0 {
+				t.Errorf("%s %s left %v", path, args, left)
+			}
 		}
 	}
 }

@@ -66,12 +66,14 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	if errors.As(err, &e) && e.err == nil {
 		return e.code // said already
 	}
+	if errors.Is(err, context.Canceled) && (e == nil || e.code == exitUsage) { // while it read
+		fmt.Fprintln(stderr, "forage: interrupted")
+		return exitInterrupted
+	}
 	fmt.Fprintf(stderr, "forage: %v\n", err)
 	switch {
 	case e != nil:
 		return e.code
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
 	// Cobra has no types for its own errors of usage.
 	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "required flag"):
 		return exitUsage
