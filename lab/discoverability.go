@@ -329,7 +329,7 @@ func fig5(ctx context.Context, env *Env) (*Result, error) {
 		if pairs == 0 {
 			break
 		}
-		r.Add(from, to, n, n/pairs)
+		r.Add(from, to, int(n), n/pairs)
 		line.X, line.Y = append(line.X, from), append(line.Y, n/pairs)
 	}
 	r.Figure = &Figure{Panels: []Panel{{Title: "overlap", X: "Jaccard coefficient", Y: "share of pairs", Series: []Series{line}}}}

@@ -30,7 +30,7 @@ func beyondVariants() []variant {
 		for _, d := range revisit.Policies() {
 			out = append(out, variant{"A", candidates, "none", d.Name})
 		}
-		out = append(out, variant{"A", candidates, "none", "best-stop"})
+		out = append(out, variant{"A", candidates, "none", "leader"}, variant{"A", candidates, "none", "best-stop"})
 	}
 	out = append(out, variant{"A", "all", "none", "best-folds"})
 	for _, signals := range []string{"none", "http", "lastmod"} {
@@ -84,6 +84,18 @@ func beyond(ctx context.Context, env *Env) (*Result, error) {
 		}
 		for j, v := range variants {
 			r := told[v.candidates]
+			if v.policy == "leader" {
+				for b := range beyondBudgets {
+					var followed [][]weekly
+					for x, o := range variants[:j] {
+						if o.candidates == v.candidates && slices.ContainsFunc(revisit.Policies(), func(d revisit.Description) bool { return d.Name == o.policy }) {
+							followed = append(followed, tallies[i][x][b].weekly)
+						}
+					}
+					tallies[i][j] = append(tallies[i][j], leader(followed))
+				}
+				continue
+			}
 			for _, k := range beyondBudgets {
 				if ctx.Err() != nil {
 					return ctx.Err()
@@ -144,6 +156,7 @@ func beyond(ctx context.Context, env *Env) (*Result, error) {
 	r.Notef("bytes is a model: 2,000 bytes and 80 a link for a fetch, 300 for a 304; the histories hold no texts.")
 	r.Notef("signals lastmod is an idealisation: whenever a sitemap is fetched, at the cost of any fetch, it tells of every document that it lists when it changed, and is right. " +
 		"Real ones are believed only when fetches have borne them out; these rows count for no threshold.")
+	r.Notef("leader follows the leader: each week is that of the policy, of all but the oracle, that found most at the site so far.")
 	bootstrap(r, env.Seed, variants, tallies)
 	return r, nil
 }

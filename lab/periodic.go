@@ -122,6 +122,8 @@ type tally struct {
 	ratio           float64 // Σ fetches/found over scored weeks with found > 0
 	ratios          int     // these weeks
 
+	weekly []weekly // setting A only
+
 	// Setting B only.
 	found4, there4 int     // found within four weeks, of the weeks that have four after them
 	delay          float64 // seconds from appearance to discovery, over pages found
@@ -173,6 +175,7 @@ func (s *site) periodic(p revisit.Policy, k int, first []learnt, weeks []recrawl
 			news += len(visit.Found)
 			p.Observe(visit)
 		}
+		out.weekly = append(out.weekly, weekly{fetches, news, r.h.NumNew(), r.score})
 		if r.score {
 			out.add(fetches, news, r.h.NumNew())
 		}
