@@ -254,6 +254,35 @@ func TestStrongComponentsOfDeepGraphs(t *testing.T) {
 	}
 }
 
+// counted fails when more than so many successors are read at random.
+type counted struct {
+	*CSR
+	left int
+}
+
+func (c *counted) AppendSuccessors(buf []Node, v Node) ([]Node, error) {
+	if c.left -= c.OutDegree(v); c.left < 0 {
+		return buf, errBroken
+	}
+	return c.CSR.AppendSuccessors(buf, v)
+}
+
+// A hub links to all pages, half of them link back and to one of the others: below each of
+// these the path holds a few successors more than there are nodes.
+func TestStrongComponentsReadsAHubSeldom(t *testing.T) {
+	const half = 35000
+	lists := make([][]Node, 2*half+1)
+	for v := Node(1); v <= half; v++ {
+		lists[0] = append(lists[0], v, half+v)
+		lists[v] = []Node{0, half + v}
+	}
+	g := FromLists(lists)
+	_, count, err := StrongComponents(&counted{g, 3 * int(g.NumArcs())})
+	if err != nil || count != half+1 {
+		t.Errorf("%d components, %v; want %d and no more than thrice the arcs read", count, err, half+1)
+	}
+}
+
 func TestWeakComponentsAgainstClosure(t *testing.T) {
 	for seed := range uint64(200) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 23)))
