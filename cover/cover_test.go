@@ -301,6 +301,32 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
+// Only what is in K sets takes room for K.
+func TestVerifyMulticover(t *testing.T) {
+	l := cover.NewLists([][]graph.Node{{0, 1}, {0, 2}, {0, 1, 99999}, {0}})
+	for _, c := range []struct {
+		k                  int
+		sets, gains        []uint64
+		coverable, covered int
+		ok                 bool
+	}{
+		{3, []uint64{0, 1, 2}, []uint64{1, 1, 1}, 1, 1, true},
+		{3, []uint64{0, 1}, []uint64{1, 1}, 1, 0, false},
+		{2, []uint64{0, 2}, []uint64{2, 2}, 2, 2, true},
+		{2, []uint64{0, 1, 2}, []uint64{2, 1, 1}, 2, 2, true},
+		{2, []uint64{0, 1, 2}, []uint64{2, 0, 2}, 2, 2, false},
+		{math.MaxInt32, nil, nil, 0, 0, true},
+	} {
+		r := &cover.Result{Sets: c.sets, Gains: c.gains, Coverable: uint64(c.coverable), Covered: uint64(c.covered)}
+		for _, g := range c.gains {
+			r.Met += g
+		}
+		if err := cover.Verify(l, r, cover.Options{Multi: c.k}); (err == nil) != c.ok {
+			t.Errorf("K = %d, sets %v: %v", c.k, c.sets, err)
+		}
+	}
+}
+
 func TestCancel(t *testing.T) {
 	l := covertest.Large(rand.New(rand.NewPCG(1, 1)), 2000, 2000)
 	ctx, cancel := context.WithCancel(t.Context())
