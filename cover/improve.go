@@ -20,12 +20,14 @@ import (
 // element with it moved. Difference from the paper: costs, and of covers larger than 512
 // sets a sample of 64 is looked at instead of all for the set that goes out.
 //
-// The same seed and the same number of calls of stop give the same cover. Memory 12 bytes an
-// element of a set, 32 bytes a set and 24 an element.
+// stop is asked every 64 exchanges, and sooner where these are costly: what comes between is
+// linear in the size of the family at most. The same seed and the same number of calls of stop
+// give the same cover. Memory 12 bytes an element of a set, 32 bytes a set and 24 an element.
 func Improve(l *Lists, r *Result, weights []float64, maxDegree int, rnd *rand.Rand, stop func() bool) (*Result, error) {
 	p := newPart(l, weights, maxDegree)
 	p.dropDominated(r.Sets, stop)
 	s := newSearch(p, rnd)
+	s.stop = stop
 	s.dropRedundant(p.chosen)
 	s.keep()
 	for step := 0; step%64 != 0 || !stop(); step++ {
@@ -54,6 +56,9 @@ func newPart(l *Lists, weights []float64, maxDegree int) *part {
 	p.N = l.N
 	return p
 }
+
+// stopWork is how many elements are looked at, about, before stop is asked: some milliseconds.
+const stopWork = 1 << 22
 
 // dominationWork is how many pairs of sets dropDominated compares at most.
 const dominationWork = 1 << 30
@@ -93,16 +98,19 @@ func (p *part) dropDominated(chosen []uint64, stop func() bool) {
 		return p.cost[i]
 	}
 	by := make([]uint32, m) // the set that makes it needless; itself if none does
+	spent := 0
 	for i := range m {
 		by[i] = i
 		list := p.Set(uint64(i))
 		if len(list) == 0 {
 			continue
 		}
-		if i%1024 == 0 && stop() {
-			return
-		}
 		for _, k := range inv.sets[inv.off[rarest[i]]:inv.off[rarest[i]+1]] {
+			if spent++; spent >= stopWork {
+				if spent = 0; stop() {
+					return
+				}
+			}
 			other := p.Set(uint64(k))
 			if k == i || mark[i]&^mark[k] != 0 || len(other) < len(list) || cost(k) > cost(i) {
 				continue
@@ -110,6 +118,7 @@ func (p *part) dropDominated(chosen []uint64, stop func() bool) {
 			if len(other) == len(list) && cost(k) == cost(i) && k > i {
 				continue // equal sets: the first stays
 			}
+			spent += len(other)
 			if subset(list, other) {
 				by[i] = k
 				break
@@ -129,11 +138,13 @@ func (p *part) dropDominated(chosen []uint64, stop func() bool) {
 		}
 	}
 	left.N = p.N
+	taken := make([]bool, m)
 	for _, i := range p.chosen {
 		for by[i] != i {
 			i = by[i]
 		}
-		if !slices.Contains(left.chosen, kept[i]) {
+		if !taken[i] {
+			taken[i] = true
 			left.chosen = append(left.chosen, kept[i])
 		}
 	}
@@ -157,8 +168,10 @@ func subset(a, b []graph.Node) bool {
 // weight of uncovered elements: the gain of a set that is out, minus the loss of one that is in.
 type search struct {
 	*part
-	rnd *rand.Rand
-	inv inverted
+	rnd  *rand.Rand
+	inv  inverted
+	stop func() bool
+	work int // since stop was asked for it
 
 	in      []uint32 // the cover
 	at      []int32  // by set: its place in in, −1 if it is out
@@ -235,6 +248,7 @@ func (s *search) add(i uint32) {
 		switch s.times[e] {
 		case 1:
 			s.closed(uint32(e))
+			s.work += len(s.holders(e))
 			for _, k := range s.holders(e) {
 				if k != i {
 					s.score[k] -= s.weight[e]
@@ -259,6 +273,7 @@ func (s *search) remove(i uint32) {
 		switch s.times[e] {
 		case 0:
 			s.opened(uint32(e))
+			s.work += len(s.holders(e))
 			for _, k := range s.holders(e) {
 				if k != i {
 					s.score[k] += s.weight[e]
@@ -347,7 +362,7 @@ func (s *search) mayReturn(i uint32) bool {
 	return false
 }
 
-// step does one exchange. It returns false when nothing can be moved.
+// step does one exchange. It returns false when nothing can be moved, or stop reported true.
 func (s *search) step() bool {
 	s.now++
 	for len(s.open) == 0 {
@@ -388,8 +403,14 @@ func (s *search) step() bool {
 		}
 		for _, e := range s.open {
 			s.weight[e]++
+			s.work += len(s.holders(graph.Node(e)))
 			for _, k := range s.holders(graph.Node(e)) {
 				s.score[k]++
+			}
+		}
+		if s.work >= stopWork {
+			if s.work = 0; s.stop() {
+				return false
 			}
 		}
 		if best == noSet || s.cost == nil {

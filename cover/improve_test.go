@@ -7,6 +7,7 @@ import (
 
 	"forage/cover"
 	"forage/cover/covertest"
+	"forage/graph"
 )
 
 // improve runs the local search for the given number of calls of stop, 64 exchanges each.
@@ -71,5 +72,39 @@ func TestImproveRepeats(t *testing.T) {
 	}
 	if a.Taken >= before.Taken {
 		t.Errorf("%d sets before, %d after", before.Taken, a.Taken)
+	}
+}
+
+// drawn counts what is drawn from it.
+type drawn struct {
+	rand.Source
+	n int
+}
+
+func (d *drawn) Uint64() uint64 { d.n++; return d.Source.Uint64() }
+
+// TestImproveStopsWithinAnExchange: for the one set of the cover come, one by one, two of three
+// of the sets of one element that it would take, which together cost more.
+func TestImproveStopsWithinAnExchange(t *testing.T) {
+	const n = 4000
+	lists := make([][]graph.Node, n+1)
+	weights := make([]float64, n+1)
+	weights[n] = 1
+	for e := range graph.Node(n) {
+		lists[e], lists[n], weights[e] = []graph.Node{e}, append(lists[n], e), 1.5/n
+	}
+	l := cover.NewLists(lists)
+	o := cover.Options{Weights: weights}
+	before, err := cover.Greedy(t.Context(), l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &drawn{Source: rand.NewPCG(1, 0)}
+	after, err := cover.Improve(l, before, weights, 0, rand.New(r), func() bool { return r.n > 0 })
+	if err != nil || after.Taken != 1 {
+		t.Fatalf("%d sets, %v; want 1", after.Taken, err)
+	}
+	if r.n >= n/3 {
+		t.Errorf("%d sets came in before stop was asked; want fewer than %d", r.n, n/3)
 	}
 }
