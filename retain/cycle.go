@@ -2,6 +2,7 @@ package retain
 
 import (
 	"math/bits"
+	"slices"
 
 	"forage/graph"
 )
@@ -22,8 +23,9 @@ type Limit struct {
 // Run moves d to its limit cycle and returns it, or the last state after maxSteps steps (core
 // and turnover are then those of the second half of the run). It panics if d is stochastic.
 //
-// States are found again by their hash; a hit is then verified exactly: all changes between the
-// two states must cancel out. Memory: 4 bytes for each page that came or went on the way.
+// States are found again by their hash; a hit is then verified exactly, and described, by as many
+// more steps as the cycle should have, which are not counted. Memory: four bits a node, and some
+// 30 bytes a step.
 func Run(d *Dynamics, maxSteps int) *Limit {
 	if !d.Deterministic() {
 		panic("retain: Run on a stochastic buffer; use Watch")
@@ -37,30 +39,64 @@ func Run(d *Dynamics, maxSteps int) *Limit {
 		ever = d.newlyFetched()
 	}
 	seen := map[state]int{state{d.hash, ever}: 0}
-	var flips [][]graph.Node // flips[t] lead from state t to t+1
 	l := &Limit{}
+	half := newChanges(d) // the second half of the run, should it find no cycle
 	for t := 1; t <= maxSteps; t++ {
-		flips = append(flips, d.Step())
-		l.Steps = t
+		flipped := d.Step()
+		if l.Steps = t; t > maxSteps/2 {
+			half.add(flipped)
+		}
 		if d.c.Rule == Everything {
 			ever += d.newlyFetched()
 		}
 		s := state{d.hash, ever}
 		first, hit := seen[s]
-		if hit && d.cancels(flips[first:]) {
-			l.Cyclic, l.Period, l.Transient = true, t-first, first
-			break
-		}
-		if !hit {
+		if hit {
+			if round, ok := d.round(t - first); ok {
+				l.Cyclic, l.Period, l.Transient = true, t-first, first
+				d.describe(l, round)
+				return l
+			}
+		} else {
 			seen[s] = t
 		}
 	}
-	from := l.Transient
-	if !l.Cyclic {
-		from = l.Steps / 2
-	}
-	d.describe(l, flips[from:])
+	d.describe(l, half)
 	return l
+}
+
+// changes are what some steps changed, together.
+type changes struct {
+	steps, flips int
+	moved        bitset // pages that came or went
+}
+
+func newChanges(d *Dynamics) *changes { return &changes{moved: newBitset(d.g.NumNodes())} }
+
+func (c *changes) add(flipped []graph.Node) {
+	c.steps++
+	c.flips += len(flipped)
+	for _, v := range flipped {
+		c.moved.add(v)
+	}
+}
+
+// round makes so many steps and reports whether they lead back to where they began; if not, it
+// brings the buffer back there.
+func (d *Dynamics) round(steps int) (*changes, bool) {
+	in, hash := slices.Clone(d.in), d.hash
+	c := newChanges(d)
+	for range steps {
+		if d.c.Rule == Everything && d.newlyFetched() > 0 {
+			break // no way leads back
+		}
+		c.add(d.Step())
+	}
+	if slices.Equal(d.in, in) && c.steps == steps {
+		return c, true
+	}
+	d.in, d.hash = in, hash
+	return nil, false
 }
 
 // newlyFetched counts the pages of the buffer that were never fetched before: those that the
@@ -73,42 +109,20 @@ func (d *Dynamics) newlyFetched() int {
 	return n
 }
 
-// cancels reports whether each page came as often as it went. It uses next as scratch.
-func (d *Dynamics) cancels(flips [][]graph.Node) bool {
-	clear(d.next)
-	for _, f := range flips {
-		for _, v := range f {
-			d.next[v/64] ^= 1 << (v % 64)
-		}
-	}
-	for _, x := range d.next {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// describe fills in what there is to say of the last steps, given by what they changed.
-func (d *Dynamics) describe(l *Limit, flips [][]graph.Node) {
-	moved := newBitset(d.g.NumNodes())
-	total := 0
-	for _, f := range flips {
-		total += len(f)
-		for _, v := range f {
-			moved.add(v)
-		}
-	}
-	if len(flips) > 0 {
+// describe fills in what there is to say of the last steps.
+func (d *Dynamics) describe(l *Limit, c *changes) {
+	if c.steps > 0 {
 		// A page replaced is two changes: one went, one came.
-		l.Turnover = float64(total) / 2 / float64(len(flips)) / float64(d.c.Buffer)
+		l.Turnover = float64(c.flips) / 2 / float64(c.steps) / float64(d.c.Buffer)
 	}
 	l.Final = d.Buffer(nil)
 	for _, v := range l.Final {
-		if !moved.has(v) {
+		if !c.moved.has(v) {
 			l.Core = append(l.Core, v)
 		}
 	}
-	l.Moving = len(moved.appendTo(nil))
+	for _, x := range c.moved {
+		l.Moving += bits.OnesCount64(x)
+	}
 	l.ZeroVotes = len(l.Core) - Voted(d.g, l.Core)
 }
