@@ -716,37 +716,18 @@ func (w *seedWork) write(stdout io.Writer, seeds []graph.Node, gains []int) erro
 
 // planFor tells what the run would take, and refuses where that is more than --memory.
 func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
-	var n, m int64
 	streams := strings.HasSuffix(path, ".graph")
-	if streams {
-		g, closeGraph, err := f.in.open(path)
-		if err != nil {
-			return err
-		}
-		n, m = int64(g.NumNodes()), int64(g.NumArcs())
-		if err := closeGraph(); err != nil {
-			return err
-		}
-	} else {
-		err := eachLine(path, func(line int, text string) error {
-			if text[0] == '%' {
-				return nil
-			}
-			m++
-			for _, t := range strings.Fields(text) {
-				v, err := strconv.ParseInt(t, 10, 64)
-				if err != nil {
-					return fmt.Errorf("%s:%d: want node numbers, got %q", path, line, text)
-				}
-				n = max(n, v+1)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	in := graphFiles{format: f.in.format}
+	format, err := in.of([]string{path})
+	if err != nil {
+		return err
 	}
-	p := seedPlan{Method: f.method, Nodes: n, Arcs: m}
+	e, err := in.estimate([]string{path}, format, arcs.AsWritten)
+	if err != nil {
+		return err
+	}
+	n, m := int64(e.Nodes), int64(e.Arcs)
+	p := seedPlan{Method: f.method, Nodes: n, Arcs: m, Exact: e.Exact}
 	p.Graph = 8*n + 4*m
 	p.Memory, p.Least, p.Seconds = f.estimate(n, m, streams)
 	if f.labels != "" {
@@ -762,8 +743,12 @@ func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s on %d nodes and %d arcs: about %s of memory, at least %s; about %.0f s; reads %s of files\n",
-			p.Method, p.Nodes, p.Arcs, binaryBytes(uint64(p.Memory)), binaryBytes(uint64(p.Least)), p.Seconds, binaryBytes(uint64(p.Disk)))
+		about := "about "
+		if p.Exact {
+			about = ""
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s on %s%d nodes and %s%d arcs: about %s of memory, at least %s; about %.1f s; reads %s of files\n",
+			p.Method, about, p.Nodes, about, p.Arcs, binaryBytes(uint64(p.Memory)), binaryBytes(uint64(p.Least)), p.Seconds, binaryBytes(uint64(p.Disk)))
 	}
 	limit := int64(f.in.memory)
 	if limit == 0 {
@@ -780,6 +765,7 @@ type seedPlan struct {
 	Method  string  `json:"method"`
 	Nodes   int64   `json:"nodes"`
 	Arcs    int64   `json:"arcs"`
+	Exact   bool    `json:"exact"` // nodes and arcs are counted, not estimated
 	Graph   int64   `json:"graph_bytes"`
 	Memory  int64   `json:"memory"`
 	Least   int64   `json:"least_memory"` // with covers out of core
