@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,20 +163,28 @@ type graphPlan struct {
 	Memory  int64   `json:"memory"` // bytes
 	Limit   int64   `json:"memory_limit"`
 	Disk    int64   `json:"disk"` // bytes written, temporary ones included
+	Temp    int64   `json:"disk_temporary"`
 	Free    int64   `json:"disk_free"`
 	Seconds float64 `json:"seconds"`
 	Fits    bool    `json:"fits"`
 }
 
-// tell prints the plan, or refuses what cannot fit.
+// tell prints the plan, or refuses what cannot fit; folder is where the output goes.
 func (in *graphFiles) tell(w io.Writer, p graphPlan, folder string) error {
 	p.Plan, p.Limit, p.Free = true, int64(in.memory), freeDisk(folder)
 	var why []string
 	if p.Memory > p.Limit && p.Limit > 0 {
 		why = append(why, fmt.Sprintf("it needs %s of memory and may use %s", bytesText(p.Memory), bytesText(p.Limit)))
 	}
-	if p.Disk > p.Free && p.Free > 0 {
-		why = append(why, fmt.Sprintf("it writes %s and the disk has %s free", bytesText(p.Disk), bytesText(p.Free)))
+	tmp, kept := cmp.Or(in.tmp, os.TempDir()), p.Disk
+	if p.Temp > 0 && device(tmp) != device(folder) {
+		kept -= p.Temp
+		if free := freeDisk(tmp); p.Temp > free && free > 0 {
+			why = append(why, fmt.Sprintf("it sorts %s in %s, which has %s free: --tmp names another folder", bytesText(p.Temp), tmp, bytesText(free)))
+		}
+	}
+	if kept > p.Free && p.Free > 0 {
+		why = append(why, fmt.Sprintf("it writes %s and the disk has %s free", bytesText(kept), bytesText(p.Free)))
 	}
 	if p.Nodes > graph.MaxNodes {
 		why = append(why, fmt.Sprintf("%d nodes are more than a graph can have ('forage cover' takes set systems with 64-bit numbers)", p.Nodes))
@@ -400,4 +409,14 @@ func freeDisk(folder string) int64 {
 		return 0
 	}
 	return int64(s.Bavail) * int64(s.Bsize)
+}
+
+// device returns the number of the file system that a folder is on; 0 where the system does not
+// tell.
+func device(folder string) uint64 {
+	var s syscall.Stat_t
+	if syscall.Stat(folder, &s) != nil {
+		return 0
+	}
+	return uint64(s.Dev)
 }

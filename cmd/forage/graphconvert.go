@@ -187,7 +187,8 @@ func (f *graphConvertFlags) planned(args []string, format, to string, d arcs.Dir
 	}
 	if sorted && f.in.memory > 0 {
 		p.Memory = max(int64(f.in.memory), 8<<20)
-		p.Disk = 10 * m
+		p.Temp = 10 * m
+		p.Disk = p.Temp
 		p.Seconds += float64(m) / 6e6
 	}
 	digits := int64(len(fmt.Sprint(max(1, n)))) + 1

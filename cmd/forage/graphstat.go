@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -111,7 +111,7 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	p := f.planned(e, format)
 	if f.in.plan {
-		return f.in.tell(cmd.OutOrStdout(), p, os.TempDir())
+		return f.in.tell(cmd.OutOrStdout(), p, filepath.Dir(f.pagerank))
 	}
 	if format == formatBV && f.in.memory > 0 && p.Memory > int64(f.in.memory) {
 		return usagef("this needs %s of memory and may use %s; --quick needs less", bytesText(p.Memory), bytesText(int64(f.in.memory)))
