@@ -299,6 +299,13 @@ func TestVerifyFindsFaults(t *testing.T) {
 			t.Errorf("%s: Verify found nothing", name)
 		}
 	}
+	weights := cover.Options{Weights: []float64{2, .5, 0, 1}}
+	for weight, ok := range map[float64]bool{2.5: true, 2: false, 0: false, 3.5: false} {
+		r := good()
+		if r.Weight = weight; (cover.Verify(l, r, weights) == nil) != ok {
+			t.Errorf("weight %g: right is %v, want %v", weight, !ok, ok)
+		}
+	}
 }
 
 // Only what is in K sets takes room for K.

@@ -8,8 +8,9 @@ import (
 // Verify checks a cover with code of its own, in one pass over the family (two for a
 // multicover) and independent of the order in which engines look at sets: the chosen sets
 // exist, none comes twice, each added something when it was chosen (and, where gains is not
-// nil, just so much), together they cover as many elements as they claim, and all that F covers
-// unless the problem was a budget or a share, which they reach. It returns the first fault.
+// nil, just so much), together they cover as many elements, and weigh as much, as they claim, and
+// cover all that F covers unless the problem was a budget or a share, which they reach. It returns
+// the first fault.
 //
 // For each element it finds the first K of the chosen sets that hold it; those are the sets
 // that it was a gain for. Time O(size of the family · log K). Memory 8 bytes an element and 4 a
@@ -116,6 +117,15 @@ func Verify(f Family, r *Result, o Options) error {
 	}
 	if met != r.Met {
 		return fmt.Errorf("cover: the gains are %d together, not %d as told", met, r.Met)
+	}
+	if o.Weights != nil {
+		weight := 0.0
+		for _, set := range r.Sets {
+			weight += o.Weights[set]
+		}
+		if math.Abs(weight-r.Weight) > 1e-9*weight {
+			return fmt.Errorf("cover: the sets weigh %v, not %v as told", weight, r.Weight)
+		}
 	}
 	inBudget := o.Budget > 0 && len(r.Sets) >= o.Budget
 	if o.Partial > 0 && o.Partial < 1 {
