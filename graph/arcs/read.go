@@ -172,6 +172,7 @@ func (s *splitter) split(file string) error {
 		first   = true
 		entries uint64
 		eof     bool
+		longer  int // bytes of a line longer than the block, without its end
 	)
 	for !eof && !s.stopped() {
 		for !eof && len(b.text) < s.size {
@@ -196,14 +197,16 @@ func (s *splitter) split(file string) error {
 				b.text = append(b.text, '\n')
 			}
 		} else {
-			end := bytes.LastIndexByte(b.text, '\n') + 1
-			if end == 0 { // a line longer than the block: read on
+			end := longer + bytes.LastIndexByte(b.text[longer:], '\n') + 1
+			if end == longer { // a line longer than the block: read on
+				longer = len(b.text)
 				if len(b.text) == cap(b.text) {
 					b.text = append(make([]byte, 0, 2*cap(b.text)), b.text...)
 				}
 				s.size = max(s.size, len(b.text)+1)
 				continue
 			}
+			longer = 0
 			next.text = append(s.buffer(), b.text[end:]...)
 			b.text = b.text[:end]
 		}
