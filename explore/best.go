@@ -183,6 +183,7 @@ type classes struct {
 	paths     map[string]uint32
 	places    map[uint32]uint32
 	centroids [][]float32 // sums of the paths of a class, by class; nil for places
+	sizes     []float64   // of the centroids: the sums of their squares, which are whole numbers
 }
 
 const (
@@ -202,7 +203,7 @@ func (c *classes) of(l *Link) (class uint32, ok bool) {
 		class, ok := c.places[l.Place]
 		if !ok {
 			class = uint32(len(c.centroids))
-			c.centroids = append(c.centroids, nil)
+			c.centroids, c.sizes = append(c.centroids, nil), append(c.sizes, 0)
 			c.places[l.Place] = class
 		}
 		return class, true
@@ -220,23 +221,23 @@ func (c *classes) of(l *Link) (class uint32, ok bool) {
 		if centroid == nil {
 			continue
 		}
-		dot, size := 0.0, 0.0
+		dot := 0.0
 		for d, n := range x {
 			dot += n * float64(centroid[d])
 		}
-		for _, y := range centroid {
-			size += float64(y) * float64(y)
-		}
-		if s := dot / math.Sqrt(norm*size); s > cosine {
+		if s := dot / math.Sqrt(norm*c.sizes[i]); s > cosine {
 			nearest, cosine = i, s
 		}
 	}
 	if cosine < classCosine {
 		nearest = len(c.centroids)
-		c.centroids = append(c.centroids, make([]float32, classDims))
+		c.centroids, c.sizes = append(c.centroids, make([]float32, classDims)), append(c.sizes, 0)
 	}
 	for d, n := range x {
-		c.centroids[nearest][d] += float32(n)
+		y := &c.centroids[nearest][d]
+		c.sizes[nearest] -= float64(*y) * float64(*y)
+		*y += float32(n)
+		c.sizes[nearest] += float64(*y) * float64(*y)
 	}
 	c.paths[l.Path] = uint32(nearest)
 	return uint32(nearest), true

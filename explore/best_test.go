@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -30,6 +31,24 @@ func TestClasses(t *testing.T) {
 	b, _ := c.of(&Link{Place: 8})
 	if again, _ := c.of(&Link{Place: 7}); again != a || a == b {
 		t.Errorf("places 7, 8, 7 have classes %d, %d, %d", a, b, again)
+	}
+}
+
+// The sizes of centroids, which are kept, are those that a sum over all dimensions gives.
+func TestClassSizes(t *testing.T) {
+	var c classes
+	for i := range 300 {
+		c.of(&Link{Path: fmt.Sprintf("html body div#p%d ul.q%d li.r%d a", i%7, i%13, i)})
+		c.of(&Link{Place: uint32(1 + i%5)})
+	}
+	for i, centroid := range c.centroids {
+		size := 0.0
+		for _, y := range centroid {
+			size += float64(y) * float64(y)
+		}
+		if c.sizes[i] != size {
+			t.Errorf("class %d has size %v, want %v", i, c.sizes[i], size)
+		}
 	}
 }
 
