@@ -90,8 +90,7 @@ func scanBinary(path string, info *Info, visit func(set uint64, elements []uint6
 
 // scanEncoded is scanBinary as cover.Encoded wants it.
 func scanEncoded(path string, info *Info, visit func(set uint64, count int, encoded []byte) error) error {
-	empty := func(uint64) error { return nil }
-	return readBinary(path, info, empty, func(b *cover.BlockReader, begin func(set uint64, count int, last uint64) error) error {
+	return readBinary(path, info, nil, func(b *cover.BlockReader, begin func(set uint64, count int, last uint64) error) error {
 		return b.NextEncoded(func(set uint64, count int, last uint64, encoded []byte) error {
 			if err := begin(set, count, last); err != nil || count == 0 {
 				return err
@@ -113,7 +112,7 @@ func visited(err error) error {
 
 // readBinary reads a binary file and counts in info. block reads a block and calls begin for
 // each of its sets, which calls empty for those before it that are left out as empty. With a
-// nil block the head is read only.
+// nil block the head is read only; with a nil empty, sets left out are counted alone, however many.
 func readBinary(path string, info *Info, empty func(set uint64) error, block func(b *cover.BlockReader, begin func(set uint64, count int, last uint64) error) error) (err error) {
 	r, err := arcs.Open(path)
 	if err != nil {
@@ -140,6 +139,10 @@ func readBinary(path string, info *Info, empty func(set uint64) error, block fun
 	}
 	*info = Info{Format: info.Format, Elements: n}
 	empties := func(to uint64) error {
+		if empty == nil && to > info.Sets {
+			info.Empty += to - info.Sets
+			info.Sets = to
+		}
 		for info.Sets < to {
 			info.add(0)
 			if err := empty(info.Sets - 1); err != nil {

@@ -285,6 +285,40 @@ func TestBinary(t *testing.T) {
 	}
 }
 
+// sparse are two sets with numbers far apart.
+type sparse struct{}
+
+func (sparse) NumSets() uint64     { return 1 << 60 }
+func (sparse) NumElements() uint64 { return 10 }
+
+func (sparse) Scan(visit func(set uint64, elements []uint64) error) error {
+	return errors.Join(visit(5, []uint64{1, 9}), visit(1<<59, []uint64{3}))
+}
+
+// TestBinaryGaps: what covers out of core is not told of each set that is left out as empty.
+func TestBinaryGaps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sparse.bin")
+	var b bytes.Buffer
+	if err := sets.Write(&b, sparse{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := sets.Open(path, sets.Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch, err := sets.NewScratch(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := cover.External(t.Context(), f, scratch, cover.Options{})
+	if err != nil || !slices.Equal(r.Sets, []uint64{5, 1 << 59}) {
+		t.Errorf("%v, %v; want sets 5 and 2^59", r, err)
+	}
+}
+
 func TestScratch(t *testing.T) {
 	dir := t.TempDir()
 	left := filepath.Join(dir, "forage-cover-1234.tmp")
