@@ -269,6 +269,8 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 			}
 		}
 		if f.verify {
+			verified := endOnInterrupt(ctx, stderr) // nothing is written yet
+			defer verified()
 			again, err := s.family()
 			if err != nil {
 				return err
@@ -276,6 +278,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 			if err := cover.Verify(again, r, f.o); err != nil {
 				return err
 			}
+			verified()
 			res.Verified = true
 		}
 		if f.out != "" {
