@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"forage/explore"
@@ -51,6 +52,38 @@ func walkOn(t *testing.T, g *graph.CSR, name string, budget int, seed uint64) *e
 	return &explore.Sample{
 		Steps: steps[len(steps)/10:], Uniform: name == "mhrw",
 		Linked: func(a, b graph.Node) bool { return g.HasArc(h.Name(a), h.Name(b)) },
+	}
+}
+
+// TestNoSteps: walks go the same way when they keep no steps.
+func TestNoSteps(t *testing.T) {
+	lists := make([][]graph.Node, 300)
+	for v := 1; v < len(lists); v++ {
+		lists[v-1] = append(lists[v-1], graph.Node(v))
+	}
+	g := graph.FromLists(lists).Undirected() // a path: walks go back and forth on it
+	for _, name := range []string{"rw", "mhrw", "frontier"} {
+		var went [2][]graph.Node
+		for i, brief := range []bool{false, true} {
+			h := explore.NewHidden(g, 1)
+			start, err := h.Start(150)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := explore.New(name, explore.Config{NoSteps: brief})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := explore.Run(p, h, start, 200, func(v graph.Node, _ []graph.Node) { went[i] = append(went[i], v) }); err != nil {
+				t.Fatal(err)
+			}
+			if steps := len(p.(explore.Walker).Steps()); brief && steps != 0 || !brief && steps < 200 {
+				t.Errorf("%s, no steps: %v: %d steps kept", name, brief, steps)
+			}
+		}
+		if !slices.Equal(went[0], went[1]) {
+			t.Errorf("%s goes another way without steps", name)
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ type Config struct {
 	Budget   int                  // queries planned, the start's included; 0: not known
 	Directed bool                 // answers list out-links only, so that links are not mutual
 	MaxCost  int                  // requests that a query costs at most; 0: no limit. See CostObserver
+	NoSteps  bool                 // nobody will ask a Walker for its steps, which may be as many as the square of the nodes
 	Degree   func(graph.Node) int // true degree of an observed node: for the oracle med alone
 }
 

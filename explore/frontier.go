@@ -22,7 +22,7 @@ type frontier struct {
 }
 
 func newFrontier(c Config) *frontier {
-	return &frontier{trail: trail{r: c.Rand}, next: graph.None}
+	return &frontier{trail: trail{r: c.Rand, brief: c.NoSteps}, next: graph.None}
 }
 
 func (p *frontier) Next() (v graph.Node, ok bool) {

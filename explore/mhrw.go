@@ -13,7 +13,7 @@ type metropolis struct {
 }
 
 func newMetropolis(c Config) *metropolis {
-	return &metropolis{trail: trail{r: c.Rand}, at: graph.None, next: graph.None}
+	return &metropolis{trail: trail{r: c.Rand, brief: c.NoSteps}, at: graph.None, next: graph.None}
 }
 
 func (p *metropolis) Next() (v graph.Node, ok bool) {

@@ -8,13 +8,14 @@ import (
 )
 
 // trail is what the walks have in common: the answers, and where they stood. Memory: the
-// answers, and 16 bytes a step.
+// answers, and 24 bytes a step where steps are kept.
 type trail struct {
 	r     *rand.Rand
 	seen  states
 	pool  pool           // open nodes
 	out   [][]graph.Node // by node: its answer
 	steps []Step
+	brief bool // keep no steps
 }
 
 // patience is how many free steps a walk may take in a row, a node observed.
@@ -51,7 +52,9 @@ func (p *trail) neighbour(v graph.Node) (u graph.Node, ok bool) {
 }
 
 func (p *trail) step(walker int, v graph.Node) {
-	p.steps = append(p.steps, Step{walker, v, len(p.out[v])})
+	if !p.brief {
+		p.steps = append(p.steps, Step{walker, v, len(p.out[v])})
+	}
 }
 
 // hand makes v pending; v is open.
@@ -80,7 +83,7 @@ type walk struct {
 }
 
 func newWalk(c Config) *walk {
-	return &walk{trail: trail{r: c.Rand}, at: graph.None, next: graph.None}
+	return &walk{trail: trail{r: c.Rand, brief: c.NoSteps}, at: graph.None, next: graph.None}
 }
 
 func (p *walk) Next() (v graph.Node, ok bool) {

@@ -26,7 +26,7 @@ func RandomStart(n int, seed uint64, run int) graph.Node {
 // Explore runs the policy of that name and returns how many queries it made and how many nodes
 // it observed, the start among them. visit, if not nil, is told the count after each query.
 func (t *Trial) Explore(name string, visit func(queries, observed int)) (queries, observed int, err error) {
-	h, p, start, err := t.begin(name)
+	h, p, start, err := t.begin(name, false)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -42,7 +42,7 @@ func (t *Trial) Explore(name string, visit func(queries, observed int)) (queries
 // Record runs the policy as Explore does, tells visit of each answer by nodes of Graph, and
 // returns the policy. out holds until visit returns; an error of visit ends the run.
 func (t *Trial) Record(name string, visit func(v graph.Node, out []graph.Node) error) (p Policy, queries int, err error) {
-	h, p, start, err := t.begin(name)
+	h, p, start, err := t.begin(name, true)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -60,12 +60,12 @@ func (t *Trial) Record(name string, visit func(v graph.Node, out []graph.Node) e
 	return p, queries, cmp.Or(failed, err)
 }
 
-func (t *Trial) begin(name string) (h *Hidden, p Policy, start graph.Node, err error) {
+func (t *Trial) begin(name string, steps bool) (h *Hidden, p Policy, start graph.Node, err error) {
 	h = NewHidden(t.Graph, t.Seed^uint64(t.Run)<<32)
 	if start, err = h.Start(t.Start); err != nil {
 		return nil, nil, 0, err
 	}
-	c := Config{Rand: rand.New(rand.NewPCG(t.Seed, 1<<32+uint64(t.Run))), Budget: t.Budget, Directed: t.Directed}
+	c := Config{Rand: rand.New(rand.NewPCG(t.Seed, 1<<32+uint64(t.Run))), Budget: t.Budget, Directed: t.Directed, NoSteps: !steps}
 	if name == "med" {
 		c.Degree = h.Degree
 	}
