@@ -452,3 +452,40 @@ func ExampleLayered() {
 	fmt.Println(s.Seeds)
 	// Output: [1]
 }
+
+// TestTrustAgainstSearch: the votes of a group are its pages that reach a page in two hops, up to
+// most.
+func TestTrustAgainstSearch(t *testing.T) {
+	for seed := range uint64(60) {
+		r := random(seed)
+		n := 2 + r.IntN(40)
+		g := randomGraph(r, n, r.IntN(6*n))
+		group := make([]uint32, n)
+		var trusted []graph.Node
+		for v := range group {
+			group[v] = uint32(r.IntN(3))
+			if r.IntN(2) == 0 {
+				trusted = append(trusted, graph.Node(v))
+			}
+		}
+		for most := 1; most < 4; most++ {
+			want := make([]uint32, n)
+			for k := range uint32(3) {
+				votes := make([]int, n)
+				for _, v := range trusted {
+					if group[v] == k {
+						for u := range reachOf(g, []graph.Node{v}, 2) {
+							votes[u]++
+						}
+					}
+				}
+				for v, k := range votes {
+					want[v] += uint32(min(k, most))
+				}
+			}
+			if got := Trust(g, trusted, group, most); !slices.Equal(got, want) {
+				t.Fatalf("seed %d, most %d: %v, want %v", seed, most, got, want)
+			}
+		}
+	}
+}

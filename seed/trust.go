@@ -5,7 +5,8 @@ import "forage/graph"
 // Trust returns for each node how many trusted pages reach it within two hops, of each
 // group (domain) at most most of them: a guard against pages that only their own kind links to. A
 // trusted page vouches for itself. group is by node; nil puts each trusted page in a group of
-// its own. Time: the second neighbourhoods of the trusted pages. Memory 12 bytes a node.
+// its own. Time: the second neighbourhoods of the trusted pages, the links of a page read at most
+// most times a group beside those read as a trusted page's own. Memory 16 bytes a node.
 func Trust(g *graph.CSR, trusted []graph.Node, group []uint32, most int) []uint32 {
 	n := g.NumNodes()
 	trust := make([]uint32, n)
@@ -23,6 +24,7 @@ func Trust(g *graph.CSR, trusted []graph.Node, group []uint32, most int) []uint3
 	}
 	seen := make([]uint32, n)  // the last trusted page that came here
 	given := make([]uint32, n) // votes of this group
+	read := make([]uint32, n)  // trusted pages of this group that link here, up to most: all that it links to have as many votes
 	search := uint32(0)
 	var touched []graph.Node
 	vouch := func(v graph.Node) {
@@ -44,13 +46,17 @@ func Trust(g *graph.CSR, trusted []graph.Node, group []uint32, most int) []uint3
 			vouch(t)
 			for _, u := range g.Successors(t) {
 				vouch(u)
+				if int(read[u]) == most {
+					continue
+				}
+				read[u]++
 				for _, v := range g.Successors(u) {
 					vouch(v)
 				}
 			}
 		}
 		for _, v := range touched {
-			given[v] = 0
+			given[v], read[v] = 0, 0
 		}
 		touched = touched[:0]
 	}
