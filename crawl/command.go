@@ -33,10 +33,11 @@ func (c *Crawl) steer(do func(*engine) error) error {
 func (e *engine) command(c command) error { return c.do(e) }
 
 // Add gives a running crawl further URLs to start from, with the rules that their site has, or
-// those of the run's first site.
+// those of the run's first site. It adds none if one of them is no URL.
 func (c *Crawl) Add(urls []string) error {
 	return c.steer(func(e *engine) error {
-		for _, u := range urls {
+		seeds := make([]Seed, len(urls))
+		for i, u := range urls {
 			rules := store.Rules{Scope: Scopes[0]}
 			url, err := normalise(u, nil)
 			if err != nil {
@@ -44,43 +45,49 @@ func (c *Crawl) Add(urls []string) error {
 			}
 			if s := e.siteOf(url); s != nil {
 				rules = s.Rules
-			} else if len(e.sites) > 0 {
+			} else {
 				for _, s := range e.sites {
 					if s.ID == 1 || rules.DelayMillis == 0 {
 						rules.DelayMillis, rules.IgnoreParams = s.Rules.DelayMillis, s.Rules.IgnoreParams
 					}
 				}
 			}
-			list, err := c.addSeeds([]Seed{{URL: url, Rules: rules}}, e.cycle.Cycle, c.now())
+			if url, err = normalise(u, rules.IgnoreParams); err != nil {
+				return fmt.Errorf("add %q: %w", u, err)
+			}
+			seeds[i] = Seed{URL: url, Rules: rules}
+		}
+		list, err := c.addSeeds(seeds, e.cycle.Cycle, c.now())
+		if err != nil {
+			return err
+		}
+		for _, rec := range list {
+			s := e.sites[rec.ID]
+			if s == nil {
+				if s, err = e.addSite(rec); err != nil {
+					return err
+				}
+				if e.cycle.Kind != store.FirstVisit {
+					if err := e.db.SiteDocs(rec.ID, func(d *store.Doc) bool { s.traps.learn(d.URL); return true }); err != nil {
+						return err
+					}
+				}
+			}
+			s.Seeds = rec.Seeds
+		}
+		for _, seed := range seeds {
+			id, err := e.db.Find(seed.URL)
 			if err != nil {
 				return err
 			}
-			for _, rec := range list {
-				s := e.sites[rec.ID]
-				if s == nil {
-					if s, err = e.addSite(rec); err != nil {
-						return err
-					}
-					if e.cycle.Kind != store.FirstVisit {
-						if err := e.db.SiteDocs(rec.ID, func(d *store.Doc) bool { s.traps.learn(d.URL); return true }); err != nil {
-							return err
-						}
-					}
-				}
-				s.Seeds = rec.Seeds
-				id, err := e.db.Find(url)
-				if err != nil {
-					return err
-				}
-				d, err := e.db.Doc(id)
-				if err != nil {
-					return err
-				}
-				if d.State == store.Queued {
-					s.open++
-					s.ended, s.full = false, false
-					e.line(s, d)
-				}
+			d, err := e.db.Doc(id)
+			if err != nil {
+				return err
+			}
+			if s := e.sites[d.Site]; s != nil && d.State == store.Queued {
+				s.open++
+				s.ended, s.full = false, false
+				e.line(s, d)
 			}
 		}
 		return nil

@@ -763,6 +763,39 @@ func TestSteering(t *testing.T) {
 	}
 }
 
+// TestAdd gives a running crawl several URLs at once, with the rules of the site that they lie in:
+// all, or none where one is no URL.
+func TestAdd(t *testing.T) {
+	w := newWeb(t)
+	reached, added := make(chan bool), make(chan bool)
+	w.pages["/"] = func(rw http.ResponseWriter, r *http.Request) {
+		close(reached)
+		<-added
+		page("home")(rw, r)
+	}
+	w.pages["/1"], w.pages["/2"] = page("1"), page("2")
+	c := open(t, nil)
+	done := make(chan *Result)
+	go func() {
+		r, err := c.Run(context.Background(), []Seed{{URL: w.URL + "/", Rules: store.Rules{IgnoreParams: []string{"from"}}}})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	<-reached
+	if err := c.Add([]string{w.URL + "/2", "no URL"}); err == nil {
+		t.Error("what is no URL was added")
+	}
+	if err := c.Add([]string{w.URL + "/1?from=here", w.URL + "/1"}); err != nil {
+		t.Error(err)
+	}
+	close(added)
+	if r := <-done; r == nil || r.Known != 2 || w.count("/1") != 1 || w.count("/2") != 0 {
+		t.Errorf("home and /1 were added, the run came to %+v, with %d and %d requests for /1 and /2", r, w.count("/1"), w.count("/2"))
+	}
+}
+
 // TestChangedRules goes on with a crawl under other rules: they hold for what waits.
 func TestChangedRules(t *testing.T) {
 	w := newWeb(t)
