@@ -424,8 +424,9 @@ func (e *engine) observe(s *site, r *store.Refetch) (revisit.Visit, error) {
 		return revisit.Visit{}, err
 	}
 	f := revisit.Fetch{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
-	for _, id := range r.Gained {
-		f.Gained = append(f.Gained, revisit.Key(id))
+	f.Gained = make([]revisit.Key, len(r.Gained))
+	for i, id := range r.Gained {
+		f.Gained[i] = revisit.Key(id)
 	}
 	for _, id := range r.Same {
 		f.Same = append(f.Same, revisit.Key(id))
@@ -493,27 +494,27 @@ func (e *engine) advance(s *site) {
 
 // endFull tells the policy of a full recrawl and ends the cycle.
 func (e *engine) endFull(s *site) error {
-	rows, err := e.refetches(s, s.cycle.Cycle)
-	if err != nil {
+	// Who found what first has no meaning where all are fetched at once: one that the policy knows
+	// stands for all.
+	var found []graph.Node
+	if err := e.db.Newcomers(s.ID, s.cycle.Cycle, func(id graph.Node, _ store.Kind) bool {
+		found = append(found, id)
+		return true
+	}); err != nil {
 		return err
 	}
 	s.rv.policy.BeginFull(revisit.Time(s.cycle.At))
-	for i, r := range rows {
-		if i == 0 {
-			r.Found = nil
-			if err := e.db.Newcomers(s.ID, s.cycle.Cycle, func(id graph.Node, _ store.Kind) bool {
-				r.Found = append(r.Found, id)
-				return true
-			}); err != nil {
-				return err
-			}
+	var failed error
+	err := e.db.Refetches(s.ID, s.cycle.Cycle, func(r *store.Refetch) bool {
+		r.Found = nil
+		if _, ok := s.rv.policy.Node(revisit.Key(r.Page)); ok {
+			r.Found, found = found, nil
 		}
-		if _, err := e.observe(s, r); err != nil {
-			return err
-		}
-		if i == 0 {
-			r.Found = nil // who found what first has no meaning where all are fetched at once
-		}
+		_, failed = e.observe(s, r)
+		return failed == nil
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
 	}
 	return e.close(s)
 }
@@ -534,16 +535,15 @@ func (e *engine) close(s *site) error {
 		if err := e.db.Commit(); err != nil { // so that the last fetch is read with what it found
 			return err
 		}
-		rows, err := e.refetches(s, s.cycle.Cycle)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
+		var failed error
+		err := e.db.Refetches(s.ID, s.cycle.Cycle, func(r *store.Refetch) bool {
 			if r.Led = pages[r.Page]; len(r.Led) > 0 {
-				if err := e.db.PutRefetch(s.ID, s.cycle.Cycle, r); err != nil {
-					return err
-				}
+				failed = e.db.PutRefetch(s.ID, s.cycle.Cycle, r)
 			}
+			return failed == nil
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return err
 		}
 	}
 	s.cycle.Done = true

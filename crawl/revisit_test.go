@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"reflect"
@@ -280,6 +281,29 @@ func abandon(t *testing.T, next Plan) {
 		if d := w.doc(t, c, path); d.New != store.IsNew || d.Visits != 1 && path != "/new1" {
 			t.Errorf("%s: new %v, %d visits", path, d.New, d.Visits)
 		}
+	}
+}
+
+// TestFailedFirst: a full recrawl tells the policy of what it found, though the first document
+// that it fetched is one that could never be fetched before, and that the policy does not know.
+func TestFailedFirst(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"], w.pages["/1"], w.pages["/broken"] = page("home", "/1"), page("1"), status(404)
+	c := open(t, nil)
+	if _, err := c.Run(context.Background(), []Seed{{URL: w.URL + "/broken"}, {URL: w.URL + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	d := w.doc(t, c, "/broken")
+	d.State = store.Failed // as after three answers of 500, which take seconds
+	if err := errors.Join(c.db.Put(d), c.db.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	w.set("/broken", page("broken"))
+	w.set("/", page("home", "/1", "/new"))
+	w.set("/new", page("new"))
+	w.revisit(t, c, Plan{Full: true})
+	if r := w.revisit(t, c, Plan{Policy: "round-robin"}); r.Refetched != 4 {
+		t.Errorf("%d documents are known to the policy after the full recrawl, want home, /1, /broken and /new", r.Refetched)
 	}
 }
 

@@ -234,6 +234,7 @@ func (s *Site) recrawled(c *Cycle) {
 	for i := range s.visited {
 		s.record = s.appendFetch(s.record, s.visited[i].v, &s.visited[i].fetch)
 	}
+	var last []graph.Node
 	for i := range s.visited {
 		e := &s.visited[i]
 		if e.fetch.Failed {
@@ -249,6 +250,10 @@ func (s *Site) recrawled(c *Cycle) {
 		}
 		if !e.fetch.Gone {
 			e.gained = s.current(s.gain(e.v, &e.fetch))
+			if slices.Equal(e.gained, last) { // as where every page shows the newest
+				e.gained = last
+			}
+			last = e.gained
 			s.last[e.v] = int32(s.cycle)
 		}
 		e.fetch = Fetch{}

@@ -115,6 +115,25 @@ func TestFullRecrawl(t *testing.T) {
 	}
 }
 
+// TestSharedGains: of documents that all gained the same, as where every page shows the newest,
+// a full recrawl keeps the links once.
+func TestSharedGains(t *testing.T) {
+	s := NewSite(&scribe{})
+	s.Start(firstCrawl())
+	s.BeginFull(1)
+	found := []Document{{Key: 9, Path: "/z"}}
+	for v := range graph.Node(6) {
+		s.Observe(v, Fetch{Changed: true, Links: 4, Gained: []Key{9}, Found: found})
+		found = nil
+	}
+	s.End()
+	for _, e := range s.visited {
+		if len(e.gained) != 1 || &e.gained[0] != &s.visited[0].gained[0] {
+			t.Errorf("document %d gained %v, a list of its own", e.v, e.gained)
+		}
+	}
+}
+
 // randomSite drives a Site through cycles of made-up fetches and returns its records.
 func randomSite(r *rand.Rand, p *scribe) [][]byte {
 	s := NewSite(p)
