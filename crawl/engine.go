@@ -407,16 +407,19 @@ func (e *engine) commit() (woken bool) {
 		e.fail(err)
 		return false
 	}
-	for _, s := range e.touched {
-		if s.rv != nil && s.inflight == 0 && s.open == 0 && !s.ended && !e.stopping {
+	touched := e.touched
+	e.touched = nil
+	for _, s := range touched {
+		s.touched = false
+		due := s.rv != nil && s.inflight == 0 && s.open == 0 && !s.ended && !e.stopping
+		if due {
 			e.advance(s)
 		}
-		s.touched = !e.opened
+		if due || !e.opened {
+			e.touch(s)
+		}
 	}
-	if e.opened {
-		clear(e.touched)
-		e.touched = e.touched[:0]
-	}
+	e.tally()
 	if err := e.db.Commit(); err != nil {
 		e.fail(err)
 		return false
