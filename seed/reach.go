@@ -80,6 +80,9 @@ func Reach(g, rev *graph.CSR, t *Task, k int, c ReachConfig, r *rand.Rand) ([]gr
 		}
 		return cmp.Compare(a, b)
 	})
+	if open < n {
+		s.bar()
+	}
 	s.run(k)
 	return s.seeds, nil
 }
@@ -101,7 +104,7 @@ type reach struct {
 	gain   []float64    // by node: what they are worth
 	closed bitset       // nodes that may not be a seed (any more)
 
-	seen            []uint32 // by node: the last search that came here
+	seen            []uint32 // by node: the last search that came here; barred: none may
 	search          uint32
 	around, reached []graph.Node
 }
@@ -241,20 +244,50 @@ func (s *reach) take(v graph.Node) {
 	}
 }
 
+// barred marks nodes that no page that may be a seed reaches.
+const barred = 1<<32 - 1
+
+// bar keeps searches out of the nodes that no page that may be a seed reaches: nobody asks for
+// their marks, of which they would get one from each page that they reach. All nodes on the way
+// from a page that may be a seed stay, so its marks do.
+func (s *reach) bar() {
+	s.search++
+	for v := range graph.Node(len(s.seen)) {
+		if !s.closed.has(v) {
+			s.seen[v] = s.search
+			s.around = append(s.around, v)
+		}
+	}
+	s.spread(s.g)
+	for v := range s.seen {
+		if s.seen[v] != s.search {
+			s.seen[v] = barred
+		}
+	}
+}
+
 // bfs sets around to all nodes within the task's depth of v in g, v first.
 func (s *reach) bfs(g *graph.CSR, v graph.Node) {
-	if s.search++; s.search == 0 {
-		clear(s.seen)
+	s.around = append(s.around[:0], v)
+	if s.seen[v] == barred {
+		return
+	}
+	if s.search++; s.search == barred {
+		clear(s.seen) // of the bars too: they only save time
 		s.search = 1
 	}
 	s.seen[v] = s.search
-	s.around = append(s.around[:0], v)
+	s.spread(g)
+}
+
+// spread adds to around what is within the task's depth of it in g.
+func (s *reach) spread(g *graph.CSR) {
 	lo := 0
 	for range s.t.Depth {
 		hi := len(s.around)
 		for _, x := range s.around[lo:hi] {
 			for _, y := range g.Successors(x) {
-				if s.seen[y] != s.search {
+				if at := s.seen[y]; at != s.search && at != barred {
 					s.seen[y] = s.search
 					s.around = append(s.around, y)
 				}

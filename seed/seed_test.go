@@ -489,3 +489,38 @@ func TestTrustAgainstSearch(t *testing.T) {
 		}
 	}
 }
+
+// TestReachBars: no search goes where no page that may be a seed leads.
+func TestReachBars(t *testing.T) {
+	for seed := range uint64(60) {
+		r := random(seed)
+		n := 2 + r.IntN(60)
+		g := randomGraph(r, n, r.IntN(3*n))
+		var open []graph.Node
+		s := &reach{g: g, rev: g.Transpose(), t: &Task{Depth: 1 + r.IntN(3)}, seen: make([]uint32, n), closed: newBitset(n)}
+		for v := range graph.Node(n) {
+			if r.IntN(4) == 0 {
+				open = append(open, v)
+			} else {
+				s.closed.add(v)
+			}
+		}
+		s.bar()
+		led := reachOf(g, open, s.t.Depth)
+		for v := range graph.Node(n) {
+			s.bfs(s.rev, v)
+			got := map[graph.Node]bool{}
+			for _, u := range s.around {
+				got[u] = true
+				if _, ok := led[u]; !ok && u != v {
+					t.Fatalf("seed %d: the search from %d comes to %d, where no seed leads", seed, v, u)
+				}
+			}
+			for u := range reachOf(s.rev, []graph.Node{v}, s.t.Depth) {
+				if slices.Contains(open, u) && !got[u] {
+					t.Fatalf("seed %d: the search from %d misses %d, which may be a seed", seed, v, u)
+				}
+			}
+		}
+	}
+}
