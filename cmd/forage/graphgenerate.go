@@ -59,7 +59,7 @@ The checksum folds all arcs in order: h = h*0x100000001B3 + target.`,
 	fs.Float64Var(&f.p.Random, "random", 0.5, "copying: share of links that are not copied")
 	fs.Float64Var(&f.p.Alpha, "alpha", 2.75, "exponent of the degrees")
 	fs.Float64Var(&f.p.AlphaT, "alpha-in", 0, "inout: exponent of the in-degrees (0: that of --alpha)")
-	fs.Float64Var(&f.p.RMAT.A, "rmat-a", 0.57, "rmat: share of the upper left quarter")
+	fs.Float64Var(&f.p.RMAT.A, "rmat-a", 0.57, "rmat: share of the upper left quarter, at least 0.001")
 	fs.Float64Var(&f.p.RMAT.B, "rmat-b", 0.19, "rmat: share of the upper right quarter")
 	fs.Float64Var(&f.p.RMAT.C, "rmat-c", 0.19, "rmat: share of the lower left quarter")
 	fs.BoolVar(&f.p.Loops, "loops", false, "keep self-loops")

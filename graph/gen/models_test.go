@@ -58,7 +58,7 @@ func TestRMATErrors(t *testing.T) {
 		n int
 		m uint64
 		c RMATConfig
-	}{{-1, 0, RMATConfig{}}, {0, 1, RMATConfig{}}, {4, 1, RMATConfig{0.5, 0.5, 0.5}}, {4, 1, RMATConfig{0, 1, 0}}, {4, 1, RMATConfig{math.NaN(), 0, 0}}, {4, 1 << 40, RMATConfig{}}} {
+	}{{-1, 0, RMATConfig{}}, {0, 1, RMATConfig{}}, {4, 1, RMATConfig{0.5, 0.5, 0.5}}, {4, 1, RMATConfig{0, 1, 0}}, {5, 1, RMATConfig{1e-11, 0, 0}}, {4, 1, RMATConfig{math.NaN(), 0, 0}}, {4, 1 << 40, RMATConfig{}}} {
 		if _, err := RMAT(tt.n, tt.m, tt.c, Options{}); err == nil {
 			t.Errorf("RMAT(%d, %d, %v): no error", tt.n, tt.m, tt.c)
 		}

@@ -12,11 +12,14 @@ import (
 // 0.19, 0.19, which the Graph 500 benchmark uses.
 type RMATConfig struct{ A, B, C float64 }
 
+// leastA bounds the draws of an arc: the upper left quarter is never outside of n×n.
+const leastA = .001
+
 // RMAT returns a recursive-matrix graph of n nodes [CZF04, §3]: each of m arcs is dropped into
 // the adjacency matrix, into one of its quarters, of the quarter's quarters, and so on. Arcs
 // outside n×n, where n is no power of two, are drawn again; parallel arcs are dropped, so that
 // there are fewer than m, and self-loops where o does not keep them. It is an error if the
-// probabilities are negative, sum to more than 1 or leave no arc within n. Time O(m log n),
+// probabilities are negative, sum to more than 1 or leave A below 0.001. Time O(m log n),
 // in parallel; memory 12 bytes an arc.
 func RMAT(n int, m uint64, c RMATConfig, o Options) (*graph.CSR, error) {
 	if err := checkNodes(n); err != nil {
@@ -25,8 +28,8 @@ func RMAT(n int, m uint64, c RMATConfig, o Options) (*graph.CSR, error) {
 	if c == (RMATConfig{}) {
 		c = RMATConfig{0.57, 0.19, 0.19}
 	}
-	if !(c.A > 0 && c.B >= 0 && c.C >= 0 && c.A+c.B+c.C <= 1) { // A > 0: the corner is never outside
-		return nil, fmt.Errorf("R-MAT probabilities %v, %v, %v: want the first above 0, none negative, and a sum of at most 1", c.A, c.B, c.C)
+	if !(c.A >= leastA && c.B >= 0 && c.C >= 0 && c.A+c.B+c.C <= 1) {
+		return nil, fmt.Errorf("R-MAT probabilities %v, %v, %v: want the first at least %v, none negative, and a sum of at most 1", c.A, c.B, c.C, leastA)
 	}
 	if n == 0 {
 		if m > 0 {
