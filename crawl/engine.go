@@ -31,7 +31,7 @@ type engine struct {
 	told    store.CycleRecord // as it is there
 	resumed bool              // an earlier run of the cycle was interrupted, nobody knows how
 	begins  map[store.Cycle]store.Time
-	touched []*site // may have changed since the last commit
+	touched []*site // these may have changed since the last commit
 
 	jobs    chan *job
 	answers chan *job

@@ -446,8 +446,8 @@ func (e *engine) observe(s *site, r *store.Refetch) (revisit.Visit, error) {
 }
 
 // advance is called when a site has nothing under way, and everything is committed: what the
-// last fetch led to has been followed to the end. It tells the policy and puts its next document in line, or ends the
-// cycle.
+// last fetch led to has been followed to the end. It tells the policy and puts its next document
+// in line, or ends the cycle.
 func (e *engine) advance(s *site) {
 	rv := s.rv
 	if rv.policy == nil {
