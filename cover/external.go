@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"forage/internal/heap"
 )
 
 // Scratch makes the temporary files of External.
@@ -411,33 +413,33 @@ func (x *external) level(j int) (over bool, err error) {
 	slices.SortFunc(place, func(a, b blockPlace) int { return cmp.Compare(a.first, b.first) })
 	w := x.newWindow(lf.file, place, &lv)
 	defer w.stop()
-	var open merge
+	open := heap.Heap[*batch]{Before: earlier} // the merge
 	for {
-		for len(w.place) > 0 && (len(open) == 0 || w.place[0].first <= open[0].sets[open[0].next].set) {
+		for len(w.place) > 0 && (open.Len() == 0 || w.place[0].first <= open.Items[0].nextSet()) {
 			b := w.next()
 			if err := cmp.Or(b.err, x.ctx.Err()); err != nil {
 				return true, err
 			}
 			x.res.Reads += b.reads
 			if b.next = 0; len(b.sets) > 0 {
-				open.push(b)
+				open.Push(b)
 			} else {
 				w.free(b)
 			}
 		}
-		if len(open) == 0 {
+		if open.Len() == 0 {
 			break
 		}
-		b := open[0]
+		b := open.Items[0]
 		t := &b.sets[b.next]
 		if over, err := x.commit(j, &lv, b, t); over || err != nil {
 			return true, err
 		}
 		if b.next++; b.next == len(b.sets) {
-			open.pop()
+			open.Pop()
 			w.free(b)
 		} else {
-			open.sift()
+			open.Lower(0)
 		}
 	}
 	if err := x.endRun(); err != nil {
@@ -582,38 +584,11 @@ func (x *external) countLeft() (left uint64, err error) {
 	return left, nil
 }
 
-// merge is a min-heap of batches by the set that each would commit next.
-type merge []*batch
+// nextSet returns the set that b commits next.
+func (b *batch) nextSet() uint64 { return b.sets[b.next].set }
 
-func (m merge) key(i int) uint64 { return m[i].sets[m[i].next].set }
-
-func (m *merge) push(b *batch) {
-	*m = append(*m, b)
-	for i := len(*m) - 1; i > 0 && m.key(i) < m.key((i-1)/2); i = (i - 1) / 2 {
-		(*m)[i], (*m)[(i-1)/2] = (*m)[(i-1)/2], (*m)[i]
-	}
-}
-
-func (m *merge) pop() {
-	last := len(*m) - 1
-	(*m)[0] = (*m)[last]
-	*m = (*m)[:last]
-	m.sift()
-}
-
-// sift restores the order after the first batch went on.
-func (m merge) sift() {
-	for i, c := 0, 1; c < len(m); c = 2*i + 1 {
-		if c+1 < len(m) && m.key(c+1) < m.key(c) {
-			c++
-		}
-		if m.key(i) <= m.key(c) {
-			return
-		}
-		m[i], m[c] = m[c], m[i]
-		i = c
-	}
-}
+// earlier orders batches by the sets that they commit next.
+func earlier(a, b *batch) bool { return a.nextSet() < b.nextSet() }
 
 // A window hands out the blocks of a level in order, looked at by decoders ahead of their
 // use; with one thread, by the caller itself when it asks.

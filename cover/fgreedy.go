@@ -42,8 +42,8 @@ func FGreedy(ctx context.Context, f Family, o Options) (*Result, error) {
 }
 
 // newHeap returns a heap of all sets by the upper bounds of their gains.
-func (s *state) newHeap() *heap {
-	h := &heap{wide: s.o.Weights != nil}
+func (s *state) newHeap() *keyHeap {
+	h := &keyHeap{wide: s.o.Weights != nil}
 	if !h.wide {
 		h.packed = make([]uint64, 0, s.m)
 	}

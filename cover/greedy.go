@@ -39,7 +39,7 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 		order = newOrdering(s.m, s.res.Largest)
 		q = order
 	} else {
-		q = &heap{wide: true}
+		q = &keyHeap{wide: true}
 	}
 	for i := s.m - 1; i >= 0; i-- {
 		q.push(uint32(i), s.key(uint32(i), gain[i]))

@@ -1,9 +1,12 @@
 package cover
 
-// heap is a binary max-heap of sets by key, the lowest number first among equals. Keys of up
+// keyHeap is a binary max-heap of sets by key, the lowest number first among equals. Keys of up
 // to 32 bits share a word with the complement of the set, so that one comparison orders two
 // entries and 2·10^6 sets take 16 MB; wide keys (gains by weight) take 16 bytes a set.
-type heap struct {
+//
+// It is not internal/heap because the heap is most of the work here, and comparisons in line
+// count: with that one, FGreedy took 6 to 15% longer on 300,000 sets, by weight 8%.
+type keyHeap struct {
 	wide   bool
 	packed []uint64
 	pairs  []pair // instead of packed, if wide
@@ -20,7 +23,7 @@ func pack(set uint32, key uint64) uint64       { return key<<32 | uint64(^set) }
 func unpack(e uint64) (set uint32, key uint64) { return ^uint32(e), e >> 32 }
 
 // add appends without restoring the order; heapify must follow.
-func (h *heap) add(set uint32, key uint64) {
+func (h *keyHeap) add(set uint32, key uint64) {
 	switch {
 	case key == 0:
 	case h.wide:
@@ -31,7 +34,7 @@ func (h *heap) add(set uint32, key uint64) {
 }
 
 // heapify orders all entries, in O(len).
-func (h *heap) heapify() {
+func (h *keyHeap) heapify() {
 	for i := len(h.packed)/2 - 1; i >= 0; i-- {
 		h.sift(i)
 	}
@@ -40,7 +43,7 @@ func (h *heap) heapify() {
 	}
 }
 
-func (h *heap) push(set uint32, key uint64) {
+func (h *keyHeap) push(set uint32, key uint64) {
 	if key == 0 {
 		return
 	}
@@ -57,7 +60,7 @@ func (h *heap) push(set uint32, key uint64) {
 }
 
 // first returns the first entry; ok=false if there is none.
-func (h *heap) first() (set uint32, key uint64, ok bool) {
+func (h *keyHeap) first() (set uint32, key uint64, ok bool) {
 	switch {
 	case h.wide && len(h.pairs) > 0:
 		return h.pairs[0].set, h.pairs[0].key, true
@@ -69,7 +72,7 @@ func (h *heap) first() (set uint32, key uint64, ok bool) {
 }
 
 // lower gives the first entry a lower key, 0 to remove it.
-func (h *heap) lower(key uint64) {
+func (h *keyHeap) lower(key uint64) {
 	if h.wide {
 		if key == 0 {
 			last := len(h.pairs) - 1
@@ -90,7 +93,7 @@ func (h *heap) lower(key uint64) {
 	h.sift(0)
 }
 
-func (h *heap) pop() (set uint32, key uint64, ok bool) {
+func (h *keyHeap) pop() (set uint32, key uint64, ok bool) {
 	if set, key, ok = h.first(); ok {
 		h.lower(0)
 	}
@@ -98,7 +101,7 @@ func (h *heap) pop() (set uint32, key uint64, ok bool) {
 }
 
 // sift moves entry i down to its place.
-func (h *heap) sift(i int) {
+func (h *keyHeap) sift(i int) {
 	a := h.packed
 	if i >= len(a) {
 		return
@@ -117,7 +120,7 @@ func (h *heap) sift(i int) {
 	a[i] = e
 }
 
-func (h *heap) siftPairs(i int) {
+func (h *keyHeap) siftPairs(i int) {
 	a := h.pairs
 	if i >= len(a) {
 		return

@@ -17,7 +17,7 @@ type queue interface {
 // is empty. exact says whether ties must go to the lowest number.
 func (s *state) newQueue(exact bool) queue {
 	if s.o.Weights != nil {
-		return &heap{wide: true}
+		return &keyHeap{wide: true}
 	}
 	b := &buckets{head: make([]uint32, s.res.Largest+1), free: noChunk, exact: exact}
 	for i := range b.head {

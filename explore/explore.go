@@ -73,7 +73,7 @@ func New(name string, c Config) (Policy, error) {
 	case "mod":
 		return &mod{r: c.Rand}, nil
 	case "opic":
-		return &opic{r: c.Rand}, nil
+		return newOpic(c.Rand), nil
 	case "de":
 		return newDE(c), nil
 	case "learned":

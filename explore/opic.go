@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // opic is online page importance as a crawl order [DE, §5], after Abiteboul, Preda and
@@ -14,17 +15,25 @@ type opic struct {
 	r    *rand.Rand
 	seen states
 	cash []float64
-	tie  []uint32 // by node: drawn when first seen, so that equal cash is in an order of chance
-	heap []graph.Node
-	at   []uint32 // by node: its place in heap
+	tie  []uint32              // by node: drawn when first seen, so that equal cash is in an order of chance
+	heap heap.Heap[graph.Node] // the open nodes
+	at   []uint32              // by node: its place in heap
+}
+
+func newOpic(r *rand.Rand) *opic {
+	p := &opic{r: r}
+	p.heap.Before = func(v, u graph.Node) bool {
+		return p.cash[v] > p.cash[u] || p.cash[v] == p.cash[u] && p.tie[v] < p.tie[u]
+	}
+	p.heap.Moved = func(v graph.Node, place int) { p.at[v] = uint32(place) }
+	return p
 }
 
 func (p *opic) Next() (graph.Node, bool) {
-	if len(p.heap) == 0 {
+	if p.heap.Len() == 0 {
 		return graph.None, false
 	}
-	v := p.heap[0]
-	p.remove(v)
+	v := p.heap.Pop()
 	p.seen[v] = pending
 	return v, true
 }
@@ -44,53 +53,11 @@ func (p *opic) Observe(v graph.Node, out []graph.Node) {
 		p.cash[u] += share
 		if p.seen.see(u) {
 			p.tie[u] = p.r.Uint32()
-			p.at[u] = uint32(len(p.heap))
-			p.heap = append(p.heap, u)
-			p.up(len(p.heap) - 1)
+			p.heap.Push(u)
 		} else if p.seen[u] == open {
-			p.up(int(p.at[u]))
+			p.heap.Raise(int(p.at[u])) // cash of an open node only grows
 		}
 	}
 }
 
-func (p *opic) before(v, u graph.Node) bool {
-	return p.cash[v] > p.cash[u] || p.cash[v] == p.cash[u] && p.tie[v] < p.tie[u]
-}
-
-func (p *opic) swap(i, j int) {
-	p.heap[i], p.heap[j] = p.heap[j], p.heap[i]
-	p.at[p.heap[i]], p.at[p.heap[j]] = uint32(i), uint32(j)
-}
-
-func (p *opic) up(i int) {
-	for ; i > 0 && p.before(p.heap[i], p.heap[(i-1)/2]); i = (i - 1) / 2 {
-		p.swap(i, (i-1)/2)
-	}
-}
-
-func (p *opic) down(i int) {
-	for {
-		j := 2*i + 1
-		if j >= len(p.heap) {
-			return
-		}
-		if j+1 < len(p.heap) && p.before(p.heap[j+1], p.heap[j]) {
-			j++
-		}
-		if !p.before(p.heap[j], p.heap[i]) {
-			return
-		}
-		p.swap(i, j)
-		i = j
-	}
-}
-
-func (p *opic) remove(v graph.Node) {
-	i, last := int(p.at[v]), len(p.heap)-1
-	p.swap(i, last)
-	p.heap = p.heap[:last]
-	if i < last {
-		p.up(i)
-		p.down(i)
-	}
-}
+func (p *opic) remove(v graph.Node) { p.heap.Remove(int(p.at[v])) }

@@ -34,6 +34,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"forage/internal/heap"
 )
 
 // Limits of politeness.
@@ -100,7 +102,7 @@ type Queue[T any] struct {
 	backlog Backlog[T]
 	hosts   map[Host]*host[T]
 	addrs   map[netip.Addr]*addr[T]
-	heap    []*host[T] // those that may be acquired, by next and seq
+	heap    heap.Heap[*host[T]] // those that may be acquired, in the order of sooner
 	seq     uint64
 	out     int // requests out
 	held    int // items in the queues
@@ -133,7 +135,8 @@ func New[T any](cfg Config, backlog Backlog[T]) *Queue[T] {
 	cfg.PerAddr = cmp.Or(cfg.PerAddr, 8)
 	cfg.Batch = cmp.Or(cfg.Batch, 256)
 	cfg.MaxHeld = cmp.Or(cfg.MaxHeld, 1<<16)
-	return &Queue[T]{cfg: cfg, backlog: backlog, hosts: map[Host]*host[T]{}, addrs: map[netip.Addr]*addr[T]{}}
+	return &Queue[T]{cfg: cfg, backlog: backlog, hosts: map[Host]*host[T]{}, addrs: map[netip.Addr]*addr[T]{},
+		heap: heap.Heap[*host[T]]{Before: sooner[T], Moved: func(h *host[T], pos int) { h.pos = pos }}}
 }
 
 func (q *Queue[T]) host(id Host) *host[T] {
@@ -163,8 +166,8 @@ func (q *Queue[T]) Acquire(now time.Time) (id Host, item T, next time.Time, ok b
 	if q.out >= q.cfg.Parallel {
 		return
 	}
-	for len(q.heap) > 0 {
-		h := q.heap[0]
+	for q.heap.Len() > 0 {
+		h := q.heap.Items[0]
 		if h.Next.After(now) {
 			return id, item, h.Next, false
 		}
@@ -398,7 +401,7 @@ type Stats struct {
 
 // Stats counts. O(addresses).
 func (q *Queue[T]) Stats() Stats {
-	s := Stats{Hosts: len(q.hosts), Active: len(q.heap), Out: q.out, Held: q.held}
+	s := Stats{Hosts: len(q.hosts), Active: q.heap.Len(), Out: q.out, Held: q.held}
 	for _, a := range q.addrs {
 		s.Lined += len(a.line)
 	}
@@ -454,29 +457,22 @@ func (q *Queue[T]) settle(h *host[T]) {
 	}
 	switch want := !h.Paused && !h.line && h.out < most && (h.more || h.head < len(h.queue)); {
 	case want && h.pos < 0:
-		h.pos = len(q.heap)
-		q.heap = append(q.heap, h)
-		q.up(h.pos)
+		q.heap.Push(h)
 	case want:
-		q.down(q.up(h.pos))
+		q.heap.Fix(h.pos)
 	case h.pos >= 0:
 		q.remove(h)
 	}
 }
 
 func (q *Queue[T]) remove(h *host[T]) {
-	i, last := h.pos, len(q.heap)-1
-	q.swap(i, last)
-	q.heap[last] = nil
-	q.heap = q.heap[:last]
+	q.heap.Remove(h.pos)
 	h.pos = -1
-	if i < last {
-		q.down(q.up(i))
-	}
 }
 
-func (q *Queue[T]) less(i, j int) bool {
-	a, b := q.heap[i], q.heap[j]
+// sooner is the order of the hosts that may be acquired: by the time at which each is due, then
+// by whose turn it is.
+func sooner[T any](a, b *host[T]) bool {
 	if c := a.Next.Compare(b.Next); c != 0 {
 		return c < 0
 	}
@@ -484,38 +480,4 @@ func (q *Queue[T]) less(i, j int) bool {
 		return a.seq < b.seq
 	}
 	return a.id < b.id
-}
-
-func (q *Queue[T]) swap(i, j int) {
-	q.heap[i], q.heap[j] = q.heap[j], q.heap[i]
-	q.heap[i].pos, q.heap[j].pos = i, j
-}
-
-func (q *Queue[T]) up(i int) int {
-	for i > 0 {
-		p := (i - 1) / 2
-		if !q.less(i, p) {
-			break
-		}
-		q.swap(i, p)
-		i = p
-	}
-	return i
-}
-
-func (q *Queue[T]) down(i int) {
-	for {
-		c := 2*i + 1
-		if c >= len(q.heap) {
-			return
-		}
-		if c+1 < len(q.heap) && q.less(c+1, c) {
-			c++
-		}
-		if !q.less(c, i) {
-			return
-		}
-		q.swap(i, c)
-		i = c
-	}
 }

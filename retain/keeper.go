@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // A KeeperConfig says how a Keeper decides. Zero fields mean the defaults.
@@ -38,10 +39,10 @@ type KeeperConfig struct {
 // Memory: about 60 bytes a counter, 40 a kept page, 16 bytes a vote of the round.
 type Keeper struct {
 	c        KeeperConfig
-	counters []counter // a heap, fewest votes on top
+	counters heap.Heap[counter] // fewest votes on top
 	at       map[graph.Node]int
-	voted    map[vote]struct{} // of this round
-	kept     []keptPage        // a heap by score when last looked at: never more than the score is now
+	voted    map[vote]struct{}   // of this round
+	kept     heap.Heap[keptPage] // by score when last looked at: never more than the score is now
 	keptAt   map[graph.Node]int
 	hash     uint64
 	states   map[uint64]bool // hashes of the set kept at the ends of rounds, while free
@@ -97,10 +98,13 @@ func NewKeeper(c KeeperConfig) (*Keeper, error) {
 	case c.Rounds < 0 || !(c.Lead > 0) || !(c.Decay > 0 && c.Decay <= 1):
 		return nil, fmt.Errorf("retain: %d free rounds, lead %v, decay %v; want at least 0, above 0, and in (0, 1]", c.Rounds, c.Lead, c.Decay)
 	}
-	return &Keeper{
+	k := &Keeper{
 		c: c, at: map[graph.Node]int{}, voted: map[vote]struct{}{}, keptAt: map[graph.Node]int{},
 		states: map[uint64]bool{},
-	}, nil
+	}
+	k.counters = heap.Heap[counter]{Before: fewerVotes, Moved: func(x counter, place int) { k.at[x.page] = place }}
+	k.kept = heap.Heap[keptPage]{Before: k.goesFirst, Moved: func(x keptPage, place int) { k.keptAt[x.page] = place }}
+	return k, nil
 }
 
 // Vote counts a link from a source (a host, or a page where all pages are of one host) to a
@@ -117,31 +121,25 @@ func (k *Keeper) Vote(source uint64, to graph.Node) {
 	i, ok := k.at[to]
 	switch {
 	case ok:
-		k.counters[i].votes++
-	case len(k.counters) < k.c.Counters:
-		i = len(k.counters)
-		k.counters = append(k.counters, counter{page: to, votes: 1})
-		k.at[to] = i
-		k.upCounter(i)
-		return
+		k.counters.Items[i].votes++
+		k.counters.Lower(i)
+	case k.counters.Len() < k.c.Counters:
+		k.counters.Push(counter{page: to, votes: 1})
 	default:
-		i = 0
-		old := k.counters[0]
+		old := k.counters.Items[0]
 		delete(k.at, old.page)
-		k.counters[0] = counter{page: to, votes: old.votes + 1, over: old.votes}
-		k.at[to] = 0
+		k.counters.Replace(counter{page: to, votes: old.votes + 1, over: old.votes})
 		if j, held := k.keptAt[old.page]; held {
-			k.kept[j].score = 0
-			k.upKept(j)
+			k.kept.Items[j].score = 0
+			k.kept.Raise(j)
 		}
 	}
-	k.downCounter(i)
 }
 
 // Votes returns the votes that v has for certain.
 func (k *Keeper) Votes(v graph.Node) float64 {
 	if i, ok := k.at[v]; ok {
-		return k.counters[i].votes - k.counters[i].over
+		return k.counters.Items[i].votes - k.counters.Items[i].over
 	}
 	return 0
 }
@@ -155,21 +153,21 @@ func (k *Keeper) Fetched(v graph.Node) (evict graph.Node, ok bool) {
 	if k.Kept(v) {
 		return 0, false
 	}
-	if len(k.kept) < k.c.Pages {
+	if k.kept.Len() < k.c.Pages {
 		k.keep(v)
 		return 0, false
 	}
 	// Scores of kept pages only rise, so the weakest is found when the top has its true one.
 	for {
-		top := &k.kept[0]
+		top := k.kept.Items[0]
 		if now := k.Votes(top.page); now > top.score {
 			top.score = now
-			k.downKept(0)
+			k.kept.Replace(top)
 			continue
 		}
 		break
 	}
-	weakest := k.kept[0]
+	weakest := k.kept.Items[0]
 	mine := k.Votes(v)
 	wins := mine >= weakest.score+k.c.Lead
 	if !k.stats.Annealed {
@@ -196,12 +194,12 @@ func (k *Keeper) Forget(v graph.Node) {
 // what happened so far.
 func (k *Keeper) EndRound() KeeperStats {
 	k.stats.Rounds++
-	for i := range k.counters {
-		k.counters[i].votes *= k.c.Decay
-		k.counters[i].over *= k.c.Decay
+	for i := range k.counters.Items { // decay changes no order: Init is not needed
+		k.counters.Items[i].votes *= k.c.Decay
+		k.counters.Items[i].over *= k.c.Decay
 	}
-	for i := range k.kept {
-		k.kept[i].score *= k.c.Decay
+	for i := range k.kept.Items {
+		k.kept.Items[i].score *= k.c.Decay
 	}
 	clear(k.voted)
 	if !k.stats.Annealed && (k.states[k.hash] || k.stats.Rounds >= k.c.Rounds) {
@@ -218,8 +216,8 @@ func (k *Keeper) EndRound() KeeperStats {
 // Stats returns what happened so far.
 func (k *Keeper) Stats() KeeperStats {
 	s := k.stats
-	s.Kept = len(k.kept)
-	for _, p := range k.kept {
+	s.Kept = k.kept.Len()
+	for _, p := range k.kept.Items {
 		if int(p.since) <= max(0, s.Rounds-10) {
 			s.Core++
 		}
@@ -230,7 +228,7 @@ func (k *Keeper) Stats() KeeperStats {
 // Pages appends the kept pages to to, ascending.
 func (k *Keeper) Pages(to []graph.Node) []graph.Node {
 	from := len(to)
-	for _, p := range k.kept {
+	for _, p := range k.kept.Items {
 		to = append(to, p.page)
 	}
 	slices.Sort(to[from:])
@@ -240,95 +238,22 @@ func (k *Keeper) Pages(to []graph.Node) []graph.Node {
 func (k *Keeper) priority(v graph.Node) uint64 { return mix(k.c.Seed ^ mix(uint64(v))) }
 
 func (k *Keeper) keep(v graph.Node) {
-	k.kept = append(k.kept, keptPage{v, k.Votes(v), uint32(k.stats.Rounds)})
-	k.keptAt[v] = len(k.kept) - 1
-	k.upKept(len(k.kept) - 1)
+	k.kept.Push(keptPage{v, k.Votes(v), uint32(k.stats.Rounds)})
 	k.hash ^= mix(uint64(v))
 }
 
 func (k *Keeper) drop(i int) {
-	v := k.kept[i].page
+	v := k.kept.Remove(i).page
 	k.hash ^= mix(uint64(v))
 	delete(k.keptAt, v)
-	last := len(k.kept) - 1
-	if i != last {
-		k.kept[i] = k.kept[last]
-		k.keptAt[k.kept[i].page] = i
-	}
-	k.kept = k.kept[:last]
-	if i != last {
-		k.upKept(i)
-		k.downKept(i)
-	}
 }
 
-// Two heaps, by hand: each element's place is in a map.
+// fewerVotes orders the counters.
+func fewerVotes(a, b counter) bool { return a.votes < b.votes || a.votes == b.votes && a.page < b.page }
 
-func (k *Keeper) lessCounter(i, j int) bool {
-	a, b := &k.counters[i], &k.counters[j]
-	return a.votes < b.votes || a.votes == b.votes && a.page < b.page
-}
-
-func (k *Keeper) swapCounters(i, j int) {
-	k.counters[i], k.counters[j] = k.counters[j], k.counters[i]
-	k.at[k.counters[i].page], k.at[k.counters[j].page] = i, j
-}
-
-func (k *Keeper) upCounter(i int) {
-	for i > 0 && k.lessCounter(i, (i-1)/2) {
-		k.swapCounters(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-}
-
-func (k *Keeper) downCounter(i int) {
-	for {
-		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(k.counters); c++ {
-			if k.lessCounter(c, least) {
-				least = c
-			}
-		}
-		if least == i {
-			return
-		}
-		k.swapCounters(i, least)
-		i = least
-	}
-}
-
-// lessKept puts the page that goes first on top: fewest votes, then the later priority.
-func (k *Keeper) lessKept(i, j int) bool {
-	a, b := &k.kept[i], &k.kept[j]
+// goesFirst orders the kept pages: fewest votes first, then the later priority.
+func (k *Keeper) goesFirst(a, b keptPage) bool {
 	return a.score < b.score || a.score == b.score && k.priority(a.page) > k.priority(b.page)
-}
-
-func (k *Keeper) swapKept(i, j int) {
-	k.kept[i], k.kept[j] = k.kept[j], k.kept[i]
-	k.keptAt[k.kept[i].page], k.keptAt[k.kept[j].page] = i, j
-}
-
-func (k *Keeper) upKept(i int) {
-	for i > 0 && k.lessKept(i, (i-1)/2) {
-		k.swapKept(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-}
-
-func (k *Keeper) downKept(i int) {
-	for {
-		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(k.kept); c++ {
-			if k.lessKept(c, least) {
-				least = c
-			}
-		}
-		if least == i {
-			return
-		}
-		k.swapKept(i, least)
-		i = least
-	}
 }
 
 // keeperVersion begins what AppendBinary writes.
@@ -368,14 +293,14 @@ func (k *Keeper) AppendBinary(b []byte) ([]byte, error) {
 	for _, s := range states {
 		u(s)
 	}
-	u(uint64(len(k.counters)))
-	for _, c := range k.counters {
+	u(uint64(k.counters.Len()))
+	for _, c := range k.counters.Items {
 		u(uint64(c.page))
 		f(c.votes)
 		f(c.over)
 	}
-	u(uint64(len(k.kept)))
-	for _, p := range k.kept {
+	u(uint64(k.kept.Len()))
+	for _, p := range k.kept.Items {
 		u(uint64(p.page)<<32 | uint64(p.since))
 	}
 	return b, nil
@@ -429,9 +354,9 @@ func Restore(b []byte) (*Keeper, error) {
 		if _, twice := k.at[x.page]; twice || !(x.over >= 0 && x.votes >= x.over) || math.IsInf(x.votes, 0) {
 			return nil, errKeeper
 		}
-		k.counters = append(k.counters, x)
+		k.counters.Items = append(k.counters.Items, x)
 		k.at[x.page] = i
-		if i > 0 && k.lessCounter(i, (i-1)/2) {
+		if i > 0 && fewerVotes(x, k.counters.Items[(i-1)/2]) {
 			return nil, errKeeper
 		}
 	}
@@ -442,9 +367,9 @@ func Restore(b []byte) (*Keeper, error) {
 			return nil, errKeeper
 		}
 		k.keep(v)
-		k.kept[k.keptAt[v]].since = uint32(x)
+		k.kept.Items[k.keptAt[v]].since = uint32(x)
 	}
-	if short || len(b) != 0 || len(k.counters) > c.Counters || len(k.kept) > c.Pages || k.stats.Rounds < 0 {
+	if short || len(b) != 0 || k.counters.Len() > c.Counters || k.kept.Len() > c.Pages || k.stats.Rounds < 0 {
 		return nil, errKeeper
 	}
 	return k, nil

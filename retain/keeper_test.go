@@ -96,17 +96,17 @@ func TestKeeperCountsAreBounds(t *testing.T) {
 		k.Vote(uint64(i), v)
 		truth[v]++
 	}
-	least := k.counters[0].votes
+	least := k.counters.Items[0].votes
 	for v, votes := range truth {
 		if k.Votes(v) > votes {
 			t.Errorf("page %d: %v votes for certain, has %v", v, k.Votes(v), votes)
 		}
-		if i, ok := k.at[v]; ok && k.counters[i].votes < votes || !ok && votes > least {
+		if i, ok := k.at[v]; ok && k.counters.Items[i].votes < votes || !ok && votes > least {
 			t.Errorf("page %d with %v votes: counted %v, or not although the least has %v", v, votes, ok, least)
 		}
 	}
-	if len(k.counters) != 40 || least < 10 {
-		t.Errorf("%d counters, the least %v: the test overflows nothing", len(k.counters), least)
+	if k.counters.Len() != 40 || least < 10 {
+		t.Errorf("%d counters, the least %v: the test overflows nothing", k.counters.Len(), least)
 	}
 }
 
@@ -248,7 +248,7 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was restored is not a state: %v", err)
 		}
-		if twice, _ := k2.AppendBinary(nil); !bytes.Equal(again, twice) && len(k.kept) < 2 {
+		if twice, _ := k2.AppendBinary(nil); !bytes.Equal(again, twice) && k.kept.Len() < 2 {
 			t.Fatal("two writings differ")
 		}
 		k.Vote(1, 2)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // Best is residual coverage, what a user gets who names no policy. Each column of new pages
@@ -59,17 +60,17 @@ type Best struct {
 	seen    []seenNow // this cycle's fetches that were answered
 	count   []int32   // scratch by live pattern, all 0
 	touched []int32
-	peers   []peer       // scratch of rank
-	next    []graph.Node // by document: the next of its peers; graph.None
-	heap    []scored     // the first of each lot of peers
-	oldest  []turn       // documents by last fetch; entries may be stale
-	fetches int          // ever, for the audit
-	audit   bool         // the last Next
-	spent   int          // in this cycle
-	done    []bool       // by document: fetched in this cycle
-	outage  int          // fetches of this cycle that found the document gone
-	faded   []float64    // fade^cycles
-	hidden  []float64    // by cycles since a fetch: how much of what a document leads to no fetch has shown
+	peers   []peer            // scratch of rank
+	next    []graph.Node      // by document: the next of its peers; graph.None
+	heap    heap.Heap[scored] // the first of each lot of peers
+	oldest  []turn            // documents by last fetch; entries may be stale
+	fetches int               // ever, for the audit
+	audit   bool              // the last Next
+	spent   int               // in this cycle
+	done    []bool            // by document: fetched in this cycle
+	outage  int               // fetches of this cycle that found the document gone
+	faded   []float64         // fade^cycles
+	hidden  []float64         // by cycles since a fetch: how much of what a document leads to no fetch has shown
 
 	past  bool            // see Recall
 	told  bool            // the last cycle was a full recrawl
@@ -210,7 +211,7 @@ type turn struct {
 func NewBest(stop float64) *Best { return newBest(bestTuning, stop) }
 
 func newBest(cfg tuning, stop float64) *Best {
-	b := &Best{cfg: cfg, prior: &prior, stop: stop, pools: make([]pool, 1), fates: make([]fate, 1), segments: make(map[graph.Node][]segment), watched: []float64{0}, shown: make(map[uint64]bool)}
+	b := &Best{cfg: cfg, prior: &prior, stop: stop, heap: byValue(), pools: make([]pool, 1), fates: make([]fate, 1), segments: make(map[graph.Node][]segment), watched: []float64{0}, shown: make(map[uint64]bool)}
 	for i := range 128 {
 		b.faded = append(b.faded, math.Pow(cfg.fade, float64(i)))
 		b.hidden = append(b.hidden, 1-math.Pow(.8, float64(i)))
@@ -384,7 +385,7 @@ func (b *Best) Begin(Time, int) {
 	}
 
 	b.weigh()
-	b.heap = b.heap[:0]
+	b.heap.Items = b.heap.Items[:0]
 	if !b.past {
 		b.compare()
 		b.rank()
@@ -475,11 +476,11 @@ func (b *Best) rank() {
 		p := &b.peers[i]
 		b.next[p.v], next = next, p.v
 		if i == 0 || b.peers[i-1].known != p.known {
-			b.heap = append(b.heap, scored{b.value(p.v), p.v})
+			b.heap.Items = append(b.heap.Items, scored{b.value(p.v), p.v})
 			next = graph.None
 		}
 	}
-	heapify(b.heap)
+	b.heap.Init()
 }
 
 // known returns a hash of what is known of v but for the time that it was watched.
@@ -589,7 +590,7 @@ func (b *Best) Next() (graph.Node, bool) {
 		}
 	}
 	v, ok := b.top()
-	if !ok || b.heap[0].value < b.stop {
+	if !ok || b.heap.Items[0].value < b.stop {
 		return 0, false
 	}
 	return v, true
@@ -600,27 +601,24 @@ func (b *Best) Audit() bool { return b.audit }
 
 // top returns the document that is worth most.
 func (b *Best) top() (graph.Node, bool) {
-	for len(b.heap) > 0 {
-		top := &b.heap[0]
+	for b.heap.Len() > 0 {
+		top := b.heap.Items[0]
 		if v := b.waiting(top.v); v != top.v {
 			if v == graph.None {
-				b.heap = popped(b.heap)
+				b.heap.Pop()
 			} else {
-				*top = scored{b.value(v), v}
-				down(b.heap, 0)
+				b.heap.Replace(scored{b.value(v), v})
 			}
 			continue
 		}
 		now := b.value(top.v)
 		if now < top.value {
-			v := top.v
-			top.value = now
-			down(b.heap, 0)
-			if b.heap[0].v != v {
+			b.heap.Replace(scored{now, top.v})
+			if b.heap.Items[0].v != top.v {
 				continue
 			}
 		}
-		return b.heap[0].v, true
+		return top.v, true
 	}
 	return 0, false
 }
@@ -718,7 +716,7 @@ func (b *Best) revive(docs []graph.Node) {
 		}
 		d.misses = 0
 		if !b.past {
-			b.heap = pushed(b.heap, scored{b.value(v), v})
+			b.heap.Push(scored{b.value(v), v})
 		}
 	}
 }

@@ -279,7 +279,7 @@ func TestPeers(t *testing.T) {
 		b.Learn(v, Page{Links: 30, Depth: 2})
 	}
 	b.Begin(1, 1)
-	if n := len(b.heap); n != 1+b.cfg.roles {
+	if n := b.heap.Len(); n != 1+b.cfg.roles {
 		t.Errorf("1000 documents of one template are %d lots of peers, want one and %d with roles", n, b.cfg.roles)
 	}
 }

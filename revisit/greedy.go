@@ -1,9 +1,8 @@
 package revisit
 
 import (
-	"container/heap"
-
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // Cover is the algorithm GREEDY of [DGKOPT07, §2.2]: it chooses the document that covers the
@@ -14,14 +13,16 @@ import (
 // O(groups + columns).
 func (h *H) Cover(k int, rho float64) (chosen []graph.Node, gain []int) {
 	covered := make([]bool, len(h.New))
-	q := make(groups, 0, len(h.Old))
+	q := heap.Heap[group]{Items: make([]group, 0, len(h.Old)), Before: func(a, b group) bool {
+		return a.gain > b.gain || a.gain == b.gain && a.first < b.first
+	}}
 	for g := range h.Old {
-		q = append(q, group{g: g, gain: h.Size(g), first: h.Old[g][0]})
+		q.Items = append(q.Items, group{g: g, gain: h.Size(g), first: h.Old[g][0]})
 	}
-	heap.Init(&q)
+	q.Init()
 	found, want := 0, rho*float64(h.NumNew())
-	for len(q) > 0 && (k < 0 || len(chosen) < k) && float64(found) < want {
-		top := &q[0]
+	for q.Len() > 0 && (k < 0 || len(chosen) < k) && float64(found) < want {
+		top := &q.Items[0]
 		now := 0
 		for _, c := range h.Cols[top.g] {
 			if !covered[c] {
@@ -30,17 +31,17 @@ func (h *H) Cover(k int, rho float64) (chosen []graph.Node, gain []int) {
 		}
 		switch {
 		case now == 0:
-			heap.Pop(&q)
+			q.Pop()
 		case now < top.gain:
 			top.gain = now
-			heap.Fix(&q, 0)
+			q.Lower(0)
 		default:
 			for _, c := range h.Cols[top.g] {
 				covered[c] = true
 			}
 			chosen, gain = append(chosen, top.first), append(gain, now)
 			found += now
-			heap.Pop(&q)
+			q.Pop()
 		}
 	}
 	return chosen, gain
@@ -49,20 +50,4 @@ func (h *H) Cover(k int, rho float64) (chosen []graph.Node, gain []int) {
 type group struct {
 	g, gain int
 	first   graph.Node // of the group's documents, the lowest
-}
-
-// groups is a heap of groups by gain, ties to the lower document.
-type groups []group
-
-func (q groups) Len() int      { return len(q) }
-func (q groups) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q groups) Less(i, j int) bool {
-	return q[i].gain > q[j].gain || q[i].gain == q[j].gain && q[i].first < q[j].first
-}
-func (q *groups) Push(x any) { *q = append(*q, x.(group)) }
-func (q *groups) Pop() any {
-	last := len(*q) - 1
-	x := (*q)[last]
-	*q = (*q)[:last]
-	return x
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // History fetches a greedy cover of the past: maximum coverage over the disjoint union of the
@@ -23,7 +24,7 @@ type History struct {
 	newest [][]rank
 	size   []int
 	cycles []cycleOf // the latest that found pages
-	heap   []scored
+	heap   heap.Heap[scored]
 	plan   []graph.Node
 	at     int
 	done   []bool
@@ -55,7 +56,7 @@ const (
 )
 
 // NewHistory returns the history policy.
-func NewHistory() *History { return &History{} }
+func NewHistory() *History { return &History{heap: byValue()} }
 
 // Learn takes in a document.
 func (p *History) Learn(v graph.Node, page Page) {
@@ -137,21 +138,20 @@ func (p *History) cover(budget int) {
 		}
 		return sum
 	}
-	p.heap = p.heap[:0]
+	p.heap.Items = p.heap.Items[:0]
 	for l := 1; l < len(lots); l++ {
 		if lots[l].docs != graph.None {
 			shown[l] = columns(lots, l)
-			p.heap = append(p.heap, scored{value(int32(l)), lots[l].docs})
+			p.heap.Items = append(p.heap.Items, scored{value(int32(l)), lots[l].docs})
 		}
 	}
-	heapify(p.heap)
-	for len(p.heap) > 0 && len(p.plan) < budget {
-		top := &p.heap[0]
+	p.heap.Init()
+	for p.heap.Len() > 0 && len(p.plan) < budget {
+		top := p.heap.Items[0]
 		v := top.v
 		l := p.lot[v]
 		if now := value(l); now < top.value {
-			top.value = now
-			down(p.heap, 0)
+			p.heap.Replace(scored{now, v})
 			continue
 		}
 		p.plan = append(p.plan, v)
@@ -160,10 +160,9 @@ func (p *History) cover(budget int) {
 			weights[e.at] *= 1 - historyRho*e.part
 		}
 		if p.next[v] == graph.None {
-			p.heap = popped(p.heap)
+			p.heap.Pop()
 		} else {
-			*top = scored{value(l), p.next[v]}
-			down(p.heap, 0)
+			p.heap.Replace(scored{value(l), p.next[v]})
 		}
 	}
 	if len(p.plan) < budget {
@@ -255,17 +254,16 @@ func columns(lots []lot, l int) []entryOf {
 
 // tail adds documents that never led to anything.
 func (p *History) tail(n int) {
-	p.heap = p.heap[:0]
+	p.heap.Items = p.heap.Items[:0]
 	for v := range p.pages {
 		if !p.done[v] && p.candidate(graph.Node(v)) {
 			age := float64(p.cycle - int(p.last[v]))
-			p.heap = append(p.heap, scored{prior.Of(&p.pages[v], false) * (1 - math.Pow(.8, age)), graph.Node(v)})
+			p.heap.Items = append(p.heap.Items, scored{prior.Of(&p.pages[v], false) * (1 - math.Pow(.8, age)), graph.Node(v)})
 		}
 	}
-	heapify(p.heap)
-	for range min(n, len(p.heap)) {
-		p.plan = append(p.plan, p.heap[0].v)
-		p.heap = popped(p.heap)
+	p.heap.Init()
+	for range min(n, p.heap.Len()) {
+		p.plan = append(p.plan, p.heap.Pop().v)
 	}
 }
 

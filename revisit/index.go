@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // Index gives every document a price that only depends on itself and fetches what is above
@@ -38,7 +39,7 @@ type Index struct {
 
 	calendar [2 * indexFar][]graph.Node // by cycle modulo its length; an entry that due does not name is stale
 	next     int32                      // buckets before are empty
-	heap     []scored                   // in hand, the best first; fetched ones may be in it
+	heap     heap.Heap[scored]          // in hand, the best first; fetched ones may be in it
 	aside    []graph.Node               // in hand, fetched in this cycle before their bucket was taken
 	batch    int                        // how many are looked at together, due or not
 	fetches  int
@@ -107,7 +108,7 @@ func (p *Index) since(d *priced) span {
 
 // NewIndex returns the index policy.
 func NewIndex() *Index {
-	return &Index{blocks: make(map[uint64]bool), lambda: 0.05, batch: indexBatch}
+	return &Index{blocks: make(map[uint64]bool), lambda: 0.05, batch: indexBatch, heap: byValue()}
 }
 
 // Learn takes in a document.
@@ -180,11 +181,11 @@ func (p *Index) Begin(_ Time, budget int) {
 	for p.next <= int32(p.cycle) {
 		p.take(len(*p.bucket(p.next)))
 	}
-	heapify(p.heap)
+	p.heap.Init()
 }
 
 // take takes the first n documents of bucket next in hand, and goes on to the next bucket if
-// none is left. The heap is none until heapify.
+// none is left. The heap is none until Init.
 func (p *Index) take(n int) {
 	bucket := p.bucket(p.next)
 	for _, v := range (*bucket)[:n] {
@@ -195,7 +196,7 @@ func (p *Index) take(n int) {
 			p.aside = append(p.aside, v)
 		default:
 			d.due = -2 - p.next
-			p.heap = append(p.heap, scored{p.value(d), v})
+			p.heap.Items = append(p.heap.Items, scored{p.value(d), v})
 		}
 	}
 	*bucket = (*bucket)[n:]
@@ -213,17 +214,17 @@ func (p *Index) Next() (graph.Node, bool) {
 		}
 	}
 	for {
-		for len(p.heap) > 0 {
-			if v := p.heap[0].v; p.docs[v].due < nowhere {
+		for p.heap.Len() > 0 {
+			if v := p.heap.Items[0].v; p.docs[v].due < nowhere {
 				return v, true
 			}
-			p.heap = popped(p.heap)
+			p.heap.Pop()
 		}
 		if p.next > int32(p.cycle)+indexFar {
 			return 0, false
 		}
 		p.take(min(len(*p.bucket(p.next)), p.batch))
-		heapify(p.heap)
+		p.heap.Init()
 	}
 }
 
@@ -284,10 +285,11 @@ func (p *Index) End(c Cycle) {
 	if p.worth >= 0 && p.spent >= p.budget {
 		p.lambda += (p.worth - p.lambda) / 4
 	}
-	for len(p.heap) > max(p.batch, p.budget) { // the worse ones wait
-		ahead := split(p.heap)
+	hand := p.heap.Items
+	for len(hand) > max(p.batch, p.budget) { // the worse ones wait
+		ahead := split(hand)
 		turn := int32(ahead / max(1, p.budget))
-		for _, s := range p.heap[ahead:] {
+		for _, s := range hand[ahead:] {
 			d := &p.docs[s.v]
 			gap := reaching(p.lambda / s.value * p.since(d).gain)
 			if gap < indexFar {
@@ -295,15 +297,15 @@ func (p *Index) End(c Cycle) {
 			}
 			p.back(s.v, max(turn, gap))
 		}
-		p.heap = p.heap[:ahead]
+		hand = hand[:ahead]
 	}
-	for _, s := range p.heap {
+	for _, s := range hand {
 		p.back(s.v, 1)
 	}
 	for _, v := range p.aside {
 		p.back(v, 1)
 	}
-	p.aside, p.heap = p.aside[:0], p.heap[:0]
+	p.aside, p.heap.Items = p.aside[:0], hand[:0]
 	p.next = int32(p.cycle) + 1
 }
 

@@ -100,16 +100,15 @@ func tied(p float64) float64 { return math.Round(p * 1e11) }
 // largest appends to dst the at most k nodes with the largest positive values, in falling
 // order, ties to the lower node, leaving out those that are skipped. O(nodes + k log nodes).
 func largest(dst []graph.Node, value []float64, skip []bool, k int) []graph.Node {
-	var heap []scored
+	heap := byValue()
 	for v, x := range value {
 		if x > 0 && !skip[v] {
-			heap = append(heap, scored{tied(x), graph.Node(v)})
+			heap.Items = append(heap.Items, scored{tied(x), graph.Node(v)})
 		}
 	}
-	heapify(heap)
-	for ; len(heap) > 0 && k > 0; k-- {
-		dst = append(dst, heap[0].v)
-		heap = popped(heap)
+	heap.Init()
+	for ; heap.Len() > 0 && k > 0; k-- {
+		dst = append(dst, heap.Pop().v)
 	}
 	return dst
 }

@@ -2,8 +2,9 @@ package revisit
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
+
+	"forage/internal/heap"
 )
 
 // A Claim is what a site may get of a budget that several sites share.
@@ -22,24 +23,24 @@ type Claim struct {
 // together, those are filled in the same order. O((sites + n) log sites).
 func Share(n int, claims []Claim) (fetches []int, price float64) {
 	fetches = make([]int, len(claims))
-	q := make(bids, 0, len(claims))
+	q := heap.Heap[bid]{Before: bid.before, Items: make([]bid, 0, len(claims))}
 	for i := range claims {
 		if b, ok := claims[i].bid(i, 0); ok {
-			q = append(q, b)
+			q.Items = append(q.Items, b)
 		}
 	}
-	heap.Init(&q)
-	for ; n > 0 && len(q) > 0; n-- {
-		i := q[0].site
-		if !q[0].due {
-			price = q[0].gain
+	q.Init()
+	for ; n > 0 && q.Len() > 0; n-- {
+		first := q.Items[0]
+		i := first.site
+		if !first.due {
+			price = first.gain
 		}
 		fetches[i]++
 		if b, ok := claims[i].bid(i, fetches[i]); ok {
-			q[0] = b
-			heap.Fix(&q, 0)
+			q.Replace(b)
 		} else {
-			heap.Pop(&q)
+			q.Pop()
 		}
 	}
 	return fetches, price
@@ -60,24 +61,12 @@ func (c *Claim) bid(i, k int) (b bid, ok bool) {
 	return bid{i, k, k < c.Min, cmp.Or(c.Weight, 1) * c.Gain(k+1)}, true
 }
 
-// bids is a heap, the best bid first.
-type bids []bid
-
-func (q bids) Len() int      { return len(q) }
-func (q bids) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q bids) Less(i, j int) bool {
-	a, b := &q[i], &q[j]
+// before puts the best bid first.
+func (a bid) before(b bid) bool {
 	if a.due != b.due {
 		return a.due
 	}
 	return cmp.Or(-cmp.Compare(a.gain, b.gain), cmp.Compare(a.has, b.has), cmp.Compare(a.site, b.site)) < 0
-}
-func (q *bids) Push(x any) { *q = append(*q, x.(bid)) }
-func (q *bids) Pop() any {
-	last := len(*q) - 1
-	b := (*q)[last]
-	*q = (*q)[:last]
-	return b
 }
 
 // A Yield is what fetches of old documents of a site are expected to find in the next cycle.

@@ -2,12 +2,12 @@ package seed
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // A ReachConfig says how Reach works. The zero value is good.
@@ -52,7 +52,8 @@ func Reach(g, rev *graph.CSR, t *Task, k int, c ReachConfig, r *rand.Rand) ([]gr
 		return nil, fmt.Errorf("seed: sketches of %d pages and seeds dead with probability %v; want at least 1 and a share below 1", c.Sketch, c.Dead)
 	}
 	s := &reach{
-		g: g, rev: rev, t: t, c: c, quota: newQuota(t.Limits),
+		later: heap.Heap[ranked]{Before: lowerRank},
+		g:     g, rev: rev, t: t, c: c, quota: newQuota(t.Limits),
 		left: make([]float32, n), rank: make([]float32, n),
 		marks: make([]uint32, n), gain: make([]float64, n), seen: make([]uint32, n),
 		marked: newBitset(n), closed: newBitset(n),
@@ -95,14 +96,14 @@ type reach struct {
 	quota  *quota
 	seeds  []graph.Node
 
-	order  []graph.Node // by rank: who marks next; those that a seed reached meanwhile are skipped
-	later  rankHeap     // who marks again
-	left   []float32    // by node: weight that is still to be had
-	rank   []float32    // by node, where left is above 0
-	marked bitset       // nodes whose marks are out
-	marks  []uint32     // by node: how many marked nodes it reaches
-	gain   []float64    // by node: what they are worth
-	closed bitset       // nodes that may not be a seed (any more)
+	order  []graph.Node      // by rank: who marks next; those that a seed reached meanwhile are skipped
+	later  heap.Heap[ranked] // who marks again, the lowest rank first
+	left   []float32         // by node: weight that is still to be had
+	rank   []float32         // by node, where left is above 0
+	marked bitset            // nodes whose marks are out
+	marks  []uint32          // by node: how many marked nodes it reaches
+	gain   []float64         // by node: what they are worth
+	closed bitset            // nodes that may not be a seed (any more)
 
 	seen            []uint32 // by node: the last search that came here; barred: none may
 	search          uint32
@@ -147,11 +148,16 @@ func (s *reach) next() (graph.Node, bool) {
 	for len(s.order) > 0 && s.left[s.order[0]] != s.t.weight(s.order[0]) {
 		s.order = s.order[1:]
 	}
-	for len(s.later) > 0 && (s.later[0].rank != s.rank[s.later[0].node] || s.left[s.later[0].node] == 0) {
-		heap.Pop(&s.later)
-	}
-	if len(s.later) > 0 && (len(s.order) == 0 || s.later[0].rank < s.rank[s.order[0]]) {
-		return heap.Pop(&s.later).(ranked).node, true
+	for s.later.Len() > 0 {
+		first := s.later.Items[0]
+		if first.rank != s.rank[first.node] || s.left[first.node] == 0 {
+			s.later.Pop()
+			continue
+		}
+		if len(s.order) > 0 && first.rank >= s.rank[s.order[0]] {
+			break
+		}
+		return s.later.Pop().node, true
 	}
 	if len(s.order) == 0 {
 		return 0, false
@@ -164,26 +170,24 @@ func (s *reach) next() (graph.Node, bool) {
 // finish takes the rest of the seeds by their exact gains, once all nodes have marked. Gains
 // only fall: one that is still what it was when it was queued is the largest.
 func (s *reach) finish(k int) {
-	q := gainHeap{gain: make([]float64, len(s.gain)), nodes: make([]graph.Node, 0, len(s.gain))}
+	q := heap.Heap[gained]{Before: largerGain, Items: make([]gained, 0, len(s.gain))}
 	for v := range graph.Node(len(s.gain)) {
 		if s.marks[v] > 0 && !s.closed.has(v) {
-			q.nodes = append(q.nodes, v)
-			q.gain[v] = s.gain[v]
+			q.Items = append(q.Items, gained{s.gain[v], v})
 		}
 	}
-	heap.Init(&q)
-	for step := 0; len(q.nodes) > 0 && len(s.seeds) < k; step++ {
+	q.Init()
+	for step := 0; q.Len() > 0 && len(s.seeds) < k; step++ {
 		if s.stop(step) {
 			return
 		}
-		switch v := q.nodes[0]; {
+		switch v := q.Items[0].node; {
 		case s.marks[v] == 0 || !s.quota.open(v):
-			heap.Pop(&q)
-		case s.gain[v] < q.gain[v]:
-			q.gain[v] = s.gain[v]
-			heap.Fix(&q, 0)
+			q.Pop()
+		case s.gain[v] < q.Items[0].gain:
+			q.Replace(gained{s.gain[v], v})
 		default:
-			heap.Pop(&q)
+			q.Pop()
 			s.take(v)
 			// What is still to be had marks again at once: ranks no longer matter.
 			for {
@@ -237,7 +241,7 @@ func (s *reach) take(v graph.Node) {
 			continue
 		}
 		s.rank[u] /= float32(s.c.Dead)
-		heap.Push(&s.later, ranked{s.rank[u], u})
+		s.later.Push(ranked{s.rank[u], u})
 	}
 	if s.c.Progress != nil {
 		s.c.Progress(len(s.seeds))
@@ -304,37 +308,11 @@ type ranked struct {
 	node graph.Node
 }
 
-// A rankHeap has the lowest rank on top.
-type rankHeap []ranked
+func lowerRank(a, b ranked) bool { return a.rank < b.rank || a.rank == b.rank && a.node < b.node }
 
-func (h rankHeap) Len() int { return len(h) }
-func (h rankHeap) Less(i, j int) bool {
-	return h[i].rank < h[j].rank || h[i].rank == h[j].rank && h[i].node < h[j].node
-}
-func (h rankHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *rankHeap) Push(x any)   { *h = append(*h, x.(ranked)) }
-func (h *rankHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
+type gained struct {
+	gain float64 // when it was queued
+	node graph.Node
 }
 
-// A gainHeap has the largest gain on top.
-type gainHeap struct {
-	nodes []graph.Node
-	gain  []float64 // by node, when it was queued
-}
-
-func (h *gainHeap) Len() int { return len(h.nodes) }
-func (h *gainHeap) Less(i, j int) bool {
-	a, b := h.nodes[i], h.nodes[j]
-	return h.gain[a] > h.gain[b] || h.gain[a] == h.gain[b] && a < b
-}
-func (h *gainHeap) Swap(i, j int) { h.nodes[i], h.nodes[j] = h.nodes[j], h.nodes[i] }
-func (h *gainHeap) Push(x any)    { h.nodes = append(h.nodes, x.(graph.Node)) }
-func (h *gainHeap) Pop() any {
-	x := h.nodes[len(h.nodes)-1]
-	h.nodes = h.nodes[:len(h.nodes)-1]
-	return x
-}
+func largerGain(a, b gained) bool { return a.gain > b.gain || a.gain == b.gain && a.node < b.node }

@@ -12,6 +12,7 @@ import (
 	"forage/cover"
 	"forage/graph"
 	"forage/graph/gen"
+	"forage/internal/heap"
 	"forage/internal/race"
 )
 
@@ -280,7 +281,7 @@ func TestReachKeepsCounts(t *testing.T) {
 		task := &Task{Depth: 2}
 		s := &reach{g: g, rev: rev, t: task, c: ReachConfig{Sketch: 10, Dead: dead}, quota: newQuota(nil),
 			left: make([]float32, n), rank: make([]float32, n), marks: make([]uint32, n), gain: make([]float64, n), seen: make([]uint32, n),
-			marked: newBitset(n), closed: newBitset(n)}
+			marked: newBitset(n), closed: newBitset(n), later: heap.Heap[ranked]{Before: lowerRank}}
 		for v := range graph.Node(n) {
 			s.left[v], s.rank[v] = 1, float32(v+1)
 			s.order = append(s.order, v)

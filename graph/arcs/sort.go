@@ -2,7 +2,6 @@ package arcs
 
 import (
 	"bufio"
-	"container/heap"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"sync"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // Runs is a graph sorted on disk: what Sort makes of arcs that need not fit into memory. It is
@@ -333,36 +333,24 @@ func (c *cursor) next() {
 	c.key, c.ok = c.last-1, true
 }
 
-type cursors []*cursor
-
-func (h cursors) Len() int           { return len(h) }
-func (h cursors) Less(i, j int) bool { return h[i].key < h[j].key }
-func (h cursors) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *cursors) Push(any)          { panic("arcs: runs are only taken away") }
-func (h *cursors) Pop() any {
-	c := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return c
-}
-
 func mergeRuns(dir string, runs []run, buffer int) (run, error) {
 	w, err := newWriter(dir, 1<<18)
 	if err != nil {
 		return run{}, err
 	}
-	var h cursors
+	h := heap.Heap[*cursor]{Before: func(a, b *cursor) bool { return a.key < b.key }}
 	for i := range runs {
 		c, err := runs[i].cursor(0, buffer)
 		if err != nil {
 			return w.finish(err)
 		}
 		if c.ok {
-			h = append(h, c)
+			h.Items = append(h.Items, c)
 		}
 	}
-	heap.Init(&h)
-	for len(h) > 0 {
-		c := h[0]
+	h.Init()
+	for h.Len() > 0 {
+		c := h.Items[0]
 		if c.key+1 != w.last || w.arcs == 0 {
 			if err := w.put(c.key); err != nil {
 				return w.finish(err)
@@ -372,9 +360,9 @@ func mergeRuns(dir string, runs []run, buffer int) (run, error) {
 			return w.finish(c.err)
 		}
 		if c.ok {
-			heap.Fix(&h, 0)
+			h.Lower(0)
 		} else {
-			heap.Pop(&h)
+			h.Pop()
 		}
 	}
 	return w.finish(nil)
