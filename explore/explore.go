@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"forage/graph"
+	"forage/internal/spell"
 )
 
 // A Policy chooses which open node to query next in a graph that it cannot see. The caller
@@ -87,37 +88,10 @@ func New(name string, c Config) (Policy, error) {
 		return &med{r: c.Rand, directed: c.Directed, degree: c.Degree}, nil
 	}
 	hint := "there are " + strings.Join(Names(), ", ")
-	near, least := "", 3
-	for _, n := range append(Names(), "best") {
-		if d := edits(name, n); d < least && d < len(n) {
-			near, least = n, d
-		}
-	}
-	if near != "" {
+	if near := spell.Nearest(name, append(Names(), "best")); near != "" {
 		hint = fmt.Sprintf("do you mean %q? Else %s", near, hint)
 	}
 	return nil, fmt.Errorf("no explorer is called %q: %s", name, hint)
-}
-
-// edits returns the Levenshtein distance of two short strings.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // A LinkObserver is a Policy that can use where on a page a link stands. Callers that know it
