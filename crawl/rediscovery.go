@@ -11,6 +11,7 @@ import (
 	"forage/fetch"
 	"forage/graph"
 	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/store"
 )
 
@@ -38,7 +39,7 @@ func (c *Crawl) Revisit(ctx context.Context, p Plan) (*Result, error) {
 	if p.Policy == "" {
 		p.Policy = revisit.Default
 	}
-	if _, err := revisit.New(p.Policy, p.Config); err != nil {
+	if _, err := paper.New(p.Policy, p.Config); err != nil {
 		return nil, err
 	}
 	sites, err := sitesNamed(&c.db.View, p.Sites)
@@ -172,7 +173,7 @@ type rediscovery struct {
 
 // rediscover prepares a cycle at a site: the policy hears all that went before.
 func (e *engine) rediscover(s *site, p *Plan, budget int) error {
-	pol, err := revisit.New(p.Policy, p.Config)
+	pol, err := paper.New(p.Policy, p.Config)
 	if err != nil {
 		return err
 	}

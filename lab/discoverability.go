@@ -7,6 +7,7 @@ import (
 
 	"forage/graph"
 	"forage/revisit"
+	"forage/revisit/paper"
 )
 
 // The experiments of [DGKOPT07], over every history (*.snap.gz) below the data folder.
@@ -64,7 +65,7 @@ func covers(ctx context.Context, env *Env) ([]cover, error) {
 			if len(r.h.New) == 0 {
 				continue
 			}
-			_, gain := r.h.Cover(-1, 1)
+			_, gain := paper.Cover(r.h, -1, 1)
 			bySite[i] = append(bySite[i], cover{s.name, r.t, gain, r.h})
 		}
 		return nil

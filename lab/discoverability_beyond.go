@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"forage/revisit"
+	"forage/revisit/paper"
 )
 
 // beyondBudgets are the budgets of discoverability-beyond, fetches a site and cycle.
@@ -27,14 +28,14 @@ func beyondVariants() []variant {
 	var out []variant
 	for _, candidates := range []string{"html", "all"} {
 		out = append(out, variant{"A", candidates, "none", "greedy"})
-		for _, d := range revisit.Policies() {
+		for _, d := range paper.Policies() {
 			out = append(out, variant{"A", candidates, "none", d.Name})
 		}
 		out = append(out, variant{"A", candidates, "none", "leader"}, variant{"A", candidates, "none", "best-stop"})
 	}
 	out = append(out, variant{"A", "all", "none", "best-folds"})
 	for _, signals := range []string{"none", "http", "lastmod"} {
-		for _, d := range revisit.Policies() {
+		for _, d := range paper.Policies() {
 			if signals == "none" || d.Name == "best" {
 				out = append(out, variant{"B", "all", signals, d.Name})
 			}
@@ -43,15 +44,15 @@ func beyondVariants() []variant {
 	return append(out, variant{"B", "html", "none", "best"}, variant{"B", "all", "none", "best-stop"}, variant{"B", "all", "none", "best-folds"})
 }
 
-// policy makes a policy of the lab: those of revisit.New, the oracle and best-stop.
+// policy makes a policy of the lab: those of paper.New, the oracle and best-stop.
 func policy(name string, seed uint64) (revisit.Policy, error) {
 	switch name {
 	case "greedy":
-		return &oracle{}, nil
+		return &paper.Greedy{}, nil
 	case "best-stop":
 		return revisit.New("best", revisit.Config{Stop: stopShare})
 	}
-	return revisit.New(name, revisit.Config{Seed: seed})
+	return paper.New(name, revisit.Config{Seed: seed})
 }
 
 // beyond runs every policy at every budget in both settings.
@@ -88,7 +89,7 @@ func beyond(ctx context.Context, env *Env) (*Result, error) {
 				for b := range beyondBudgets {
 					var followed [][]weekly
 					for x, o := range variants[:j] {
-						if o.candidates == v.candidates && slices.ContainsFunc(revisit.Policies(), func(d revisit.Description) bool { return d.Name == o.policy }) {
+						if o.candidates == v.candidates && slices.ContainsFunc(paper.Policies(), func(d revisit.Description) bool { return d.Name == o.policy }) {
 							followed = append(followed, tallies[i][x][b].weekly)
 						}
 					}

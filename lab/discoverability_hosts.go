@@ -9,6 +9,7 @@ import (
 
 	"forage/graph"
 	"forage/revisit"
+	"forage/revisit/paper"
 )
 
 // A hostWeb is a generated web of many hosts in three monthly snapshots, in place of the
@@ -231,7 +232,7 @@ func fig7(_ context.Context, env *Env) (*Result, error) {
 	total, pages, newSites := 0, 0, 0
 	for _, g := range all {
 		newSites += len(g.sizes)
-		_, gain := g.h.Cover(-1, 1)
+		_, gain := paper.Cover(g.h, -1, 1)
 		gains = append(gains, gain...)
 		total += g.h.NumNew()
 		pages += g.covered()

@@ -12,6 +12,7 @@ import (
 	"forage/graph"
 	"forage/internal/shared"
 	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/snap"
 )
 
@@ -126,7 +127,7 @@ func TestPoliciesSeeNoFuture(t *testing.T) {
 	turned := s.renumbered(rand.New(rand.NewPCG(7, 7)))
 	_, weeks = turned.recrawls(true)
 	truths = append(truths, turned.truth(weeks))
-	for _, d := range revisit.Policies() {
+	for _, d := range paper.Policies() {
 		for _, k := range []int{1, 5} {
 			var fetched [2][]string
 			var found [2]tally

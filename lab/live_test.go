@@ -20,6 +20,7 @@ import (
 	"forage/internal/shared"
 	"forage/replay"
 	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/snap"
 	"forage/store"
 )
@@ -58,7 +59,7 @@ func TestLiveCrawlAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range revisit.Policies() {
+		for _, d := range paper.Policies() {
 			switch d.Name {
 			case "uniform", "bandit-greedy":
 				continue // chance
@@ -87,7 +88,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 		}
 	}
 	s.weeks = s.weeks[:weeks]
-	p, err := revisit.New(name, revisit.Config{})
+	p, err := paper.New(name, revisit.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,23 +210,3 @@ func (s *site) visit(r *recrawl, v graph.Node) revisit.Visit {
 func same(a, b []graph.Node) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
-
-// oracle is the policy that knows H_t: GREEDY of [DGKOPT07, §2.2].
-type oracle struct {
-	h    *revisit.H
-	plan []graph.Node
-}
-
-func (p *oracle) Reveal(h *revisit.H)              { p.h = h }
-func (p *oracle) Learn(graph.Node, revisit.Page)   {}
-func (p *oracle) Begin(_ revisit.Time, budget int) { p.plan, _ = p.h.Cover(budget, 1) }
-func (p *oracle) Observe(revisit.Visit)            {}
-func (p *oracle) End(revisit.Cycle)                {}
-func (p *oracle) Next() (graph.Node, bool) {
-	if len(p.plan) == 0 {
-		return 0, false
-	}
-	v := p.plan[0]
-	p.plan = p.plan[1:]
-	return v, true
-}

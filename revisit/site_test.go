@@ -296,26 +296,6 @@ func TestNewH(t *testing.T) {
 	}
 }
 
-func TestNew(t *testing.T) {
-	for _, test := range []struct{ name, want string }{
-		{"od-wim", `no revisit policy is called "od-wim": do you mean "od-win"? Else there are`},
-		{"nonsense", `no revisit policy is called "nonsense": there are `},
-	} {
-		_, err := New(test.name, Config{})
-		if err == nil || len(err.Error()) < len(test.want) || err.Error()[:len(test.want)] != test.want {
-			t.Errorf("New(%q) = %v, want %s…", test.name, err, test.want)
-		}
-	}
-	for _, d := range Policies() {
-		if _, err := New(d.Name, Config{}); err != nil {
-			t.Errorf("New(%q) = %v", d.Name, err)
-		}
-		if _, err := New(d.Name, Config{Alpha: 2}); err == nil {
-			t.Errorf("New(%q) takes a decay of 2", d.Name)
-		}
-	}
-}
-
 // TestRelinked: home newly links to a post that was found gone; the policy is told until the
 // post has answered. A failed fetch says nothing of whether it is there.
 func TestRelinked(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"forage/crawl"
 	"forage/explore"
 	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/store"
 )
 
@@ -64,7 +65,7 @@ taken from the environment, so that secrets stay out of the shell's history.`,
 				return usagef("--max-pages, --max-depth, --max-total, --budget and --delay want 0 or more")
 			}
 			if _, err := explore.New(policy, explore.Config{}); err != nil {
-				if _, other := revisit.New(policy, revisit.Config{}); other == nil {
+				if _, other := paper.New(policy, revisit.Config{}); other == nil {
 					return usagef("--policy: %s chooses what 'forage revisit' fetches again; %w", policy, err)
 				}
 				return usagef("--policy: %w", err)

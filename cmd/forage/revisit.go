@@ -11,6 +11,7 @@ import (
 
 	"forage/crawl"
 	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/store"
 )
 
@@ -47,7 +48,7 @@ has gone by since the last cycle. --plan stops there.
 			if !(plan.Config.Alpha > 0 && plan.Config.Alpha <= 1) {
 				return usagef("--alpha: want a decay above 0 and up to 1, got %g", plan.Config.Alpha)
 			}
-			if _, err := revisit.New(plan.Policy, plan.Config); err != nil {
+			if _, err := paper.New(plan.Policy, plan.Config); err != nil {
 				return usagef("--policy: %w", err)
 			}
 			if plan.Period < 0 || cmd.Flags().Changed("period") && plan.Period == 0 {
@@ -149,7 +150,7 @@ has gone by since the last cycle. --plan stops there.
 // serving lists the policies of use outside of the lab.
 func serving() string {
 	var names []string
-	for _, d := range revisit.Policies() {
+	for _, d := range paper.Policies() {
 		if !d.Lab {
 			names = append(names, d.Name)
 		}

@@ -1,4 +1,4 @@
-package revisit
+package paper
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"forage/graph"
+	"forage/revisit"
 )
 
 // Bandit is the multi-armed bandit of [DGKOPT07, §6]: documents are arms, k are pulled in a
@@ -15,43 +16,32 @@ import (
 // epsilon 0 it is UCB1, which tries every arm once first; else ε-greedy, which pulls a random
 // arm with probability ε and the best so far otherwise. O(documents + k log k) a cycle.
 type Bandit struct {
-	roster
+	documents
 	epsilon float64
 	rand    *rand.Rand
 
-	sum, pulls []float64
+	sum, pulls []float64 // by document: of its rewards; how often it was pulled
 	total      float64
-	plan       []graph.Node
 	pulled     []graph.Node
 	led        []int // by pulled
 	found      int
 }
 
-var _ Policy = (*Bandit)(nil)
+var _ revisit.Policy = (*Bandit)(nil)
 
 // NewBandit returns UCB1 for epsilon 0, else ε-greedy, which needs a source of chance.
 func NewBandit(epsilon float64, r *rand.Rand) *Bandit { return &Bandit{epsilon: epsilon, rand: r} }
 
-// Learn adds an arm.
-func (p *Bandit) Learn(v graph.Node, page Page) {
-	p.learn(v, page)
-	for len(p.sum) < len(p.pages) {
-		p.sum, p.pulls = append(p.sum, 0), append(p.pulls, 0)
-	}
-}
-
 // Begin plans the batch.
-func (p *Bandit) Begin(_ Time, budget int) {
+func (p *Bandit) Begin(_ revisit.Time, budget int) {
 	p.cycle++
 	p.pulled, p.led, p.found = p.pulled[:0], p.led[:0], 0
-	p.queue = p.queue[:0]
-	value := make([]float64, len(p.pages))
-	p.plan = p.plan[:0]
-	for v := range p.pages {
-		if !p.candidate(graph.Node(v)) {
-			continue
-		}
-		p.plan = append(p.plan, graph.Node(v))
+	for len(p.sum) < len(p.born) {
+		p.sum, p.pulls = append(p.sum, 0), append(p.pulls, 0)
+	}
+	value := make([]float64, len(p.born))
+	p.plan = p.old(p.plan[:0])
+	for _, v := range p.plan {
 		switch {
 		case p.pulls[v] > 0 && p.epsilon > 0:
 			value[v] = p.sum[v] / p.pulls[v]
@@ -74,19 +64,9 @@ func (p *Bandit) Begin(_ Time, budget int) {
 	}
 }
 
-// Next returns the next arm of the batch.
-func (p *Bandit) Next() (graph.Node, bool) {
-	if len(p.plan) == 0 {
-		return 0, false
-	}
-	v := p.plan[0]
-	p.plan = p.plan[1:]
-	return v, true
-}
-
 // Observe notes what an arm led to.
-func (p *Bandit) Observe(v Visit) {
-	p.fetched(v)
+func (p *Bandit) Observe(v revisit.Visit) {
+	p.documents.Observe(v)
 	p.found += len(v.Found)
 	n := 0
 	for _, y := range v.Led {
@@ -98,8 +78,8 @@ func (p *Bandit) Observe(v Visit) {
 }
 
 // End rewards the arms of a cycle that found pages.
-func (p *Bandit) End(c Cycle) {
-	p.recrawled(c)
+func (p *Bandit) End(c revisit.Cycle) {
+	p.documents.End(c)
 	if p.found == 0 {
 		return
 	}

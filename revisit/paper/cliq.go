@@ -1,10 +1,11 @@
-package revisit
+package paper
 
 import (
 	"cmp"
 	"slices"
 
 	"forage/graph"
+	"forage/revisit"
 )
 
 // Cliq clusters old documents that covered almost the same new pages in the latest full
@@ -14,25 +15,21 @@ import (
 // as ODWin has it, its choice the document that has it; a document already taken is skipped.
 // Time O(pairs of groups of H_t that overlap × columns + documents) a recrawl.
 type Cliq struct {
-	od       ODWin
+	ODWin
 	far      float64 // ε_b
 	clusters [][]graph.Node
-	plan     []graph.Node
 }
 
-var _ Policy = (*Cliq)(nil)
+var _ revisit.Policy = (*Cliq)(nil)
 
 // NewCliq returns CLIQ-WIN with decay α of ODWin, or CLIQ-1 if last is set.
 func NewCliq(alpha, far float64, last bool) *Cliq {
-	return &Cliq{od: ODWin{alpha: alpha, last: last}, far: far}
+	return &Cliq{ODWin: ODWin{alpha: alpha, last: last}, far: far}
 }
 
-// Learn makes room for v.
-func (p *Cliq) Learn(v graph.Node, page Page) { p.od.Learn(v, page) }
-
 // Begin plans the cycle.
-func (p *Cliq) Begin(now Time, budget int) {
-	p.od.Begin(now, len(p.od.sum)) // the singletons, best first
+func (p *Cliq) Begin(now revisit.Time, budget int) {
+	p.ODWin.Begin(now, len(p.sum)) // plans the singletons, best first
 	type choice struct {
 		v graph.Node
 		q float64
@@ -41,7 +38,7 @@ func (p *Cliq) Begin(now Time, budget int) {
 	for _, cluster := range p.clusters {
 		best := choice{}
 		for _, v := range cluster {
-			if q := p.od.sum[v]; tied(q) > tied(best.q) && !p.od.gone[v] {
+			if q := p.sum[v]; tied(q) > tied(best.q) && !p.gone[v] {
 				best = choice{v, q}
 			}
 		}
@@ -49,8 +46,8 @@ func (p *Cliq) Begin(now Time, budget int) {
 			all = append(all, best)
 		}
 	}
-	for _, v := range p.od.plan {
-		all = append(all, choice{v, p.od.sum[v]})
+	for _, v := range p.plan {
+		all = append(all, choice{v, p.sum[v]})
 	}
 	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Or(-cmp.Compare(tied(a.q), tied(b.q)), cmp.Compare(a.v, b.v)) })
 	taken := make(map[graph.Node]bool)
@@ -63,30 +60,17 @@ func (p *Cliq) Begin(now Time, budget int) {
 	}
 }
 
-// Next returns the choice of the next cluster.
-func (p *Cliq) Next() (graph.Node, bool) {
-	if len(p.plan) == 0 {
-		return 0, false
-	}
-	v := p.plan[0]
-	p.plan = p.plan[1:]
-	return v, true
-}
-
-// Observe notes what is gone.
-func (p *Cliq) Observe(v Visit) { p.od.Observe(v) }
-
 // End clusters a full recrawl that found pages.
-func (p *Cliq) End(c Cycle) {
-	p.od.End(c)
+func (p *Cliq) End(c revisit.Cycle) {
+	p.ODWin.End(c)
 	if c.Full && c.H.NumNew() > 0 {
-		p.clusters = c.H.Clusters(p.far)
+		p.clusters = Clusters(c.H, p.far)
 	}
 }
 
 // Clusters joins old documents i, j with J_ij ≥ 1−far, and so on along chains of such pairs:
 // the clusters of [DGKOPT07, §5.2]. Documents ascend in each, clusters by their first.
-func (h *H) Clusters(far float64) [][]graph.Node {
+func Clusters(h *revisit.H, far float64) [][]graph.Node {
 	by := make([][]int32, len(h.New))
 	for g, cols := range h.Cols {
 		for _, c := range cols {

@@ -1,8 +1,9 @@
-package revisit
+package paper
 
 import (
 	"forage/graph"
 	"forage/internal/heap"
+	"forage/revisit"
 )
 
 // Cover is the algorithm GREEDY of [DGKOPT07, §2.2]: it chooses the document that covers the
@@ -11,7 +12,7 @@ import (
 // many pages each choice added, at least one. Lazy: a gain only shrinks, so a stale top of
 // the heap is valued again and put back. Time O(k × groups × columns) at worst, memory
 // O(groups + columns).
-func (h *H) Cover(k int, rho float64) (chosen []graph.Node, gain []int) {
+func Cover(h *revisit.H, k int, rho float64) (chosen []graph.Node, gain []int) {
 	covered := make([]bool, len(h.New))
 	q := heap.Heap[group]{Items: make([]group, 0, len(h.Old)), Before: func(a, b group) bool {
 		return a.gain > b.gain || a.gain == b.gain && a.first < b.first
@@ -51,3 +52,18 @@ type group struct {
 	g, gain int
 	first   graph.Node // of the group's documents, the lowest
 }
+
+// Greedy is the oracle: it is shown H_t before the cycle in which it chooses, and fetches the
+// greedy cover. No crawl can run it; it bounds what the others reach.
+type Greedy struct {
+	documents
+	h *revisit.H
+}
+
+var _ revisit.Policy = (*Greedy)(nil)
+
+// Reveal shows it what the coming cycle would find. It must come before each Begin.
+func (p *Greedy) Reveal(h *revisit.H) { p.h = h }
+
+// Begin plans the cover.
+func (p *Greedy) Begin(_ revisit.Time, budget int) { p.plan, _ = Cover(p.h, budget, 1) }

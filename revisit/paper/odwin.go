@@ -1,9 +1,11 @@
-package revisit
+package paper
 
 import (
 	"math"
 
 	"forage/graph"
+	"forage/internal/heap"
+	"forage/revisit"
 )
 
 // ODWin fetches the old documents that covered the largest shares of the new pages in past
@@ -15,61 +17,30 @@ import (
 // t' counts 0 there; one with p = 0 is not fetched. With a full recrawl each cycle this is
 // the paper's OD-ALL; with Last only the latest t' counts, which is OD-1. Without any full
 // recrawl it knows nothing and fetches nothing. Planning takes O(documents + k log documents) a
-// cycle, memory 9 bytes a document.
+// cycle, memory 13 bytes a document.
 type ODWin struct {
+	documents
 	alpha float64
 	last  bool
 
-	sum  []float64 // Σ α^(t−t') p, t the cycle of the latest recrawl that found pages
-	gone []bool
-	plan []graph.Node
-
-	cycle, at int // current cycle, and that of the latest recrawl that found pages
+	sum []float64 // by document: Σ α^(t−t') p, t the cycle at; shorter: 0
+	at  int       // the cycle of the latest recrawl that found pages
 }
 
-var _ Policy = (*ODWin)(nil)
+var _ revisit.Policy = (*ODWin)(nil)
 
 // NewODWin returns OD-WIN with decay α in (0, 1], or OD-1 if last is set.
 func NewODWin(alpha float64, last bool) *ODWin { return &ODWin{alpha: alpha, last: last} }
 
-// Learn makes room for v.
-func (p *ODWin) Learn(v graph.Node, _ Page) {
-	for int(v) >= len(p.sum) {
-		p.sum, p.gone = append(p.sum, 0), append(p.gone, false)
-	}
-}
-
 // Begin plans the cycle.
-func (p *ODWin) Begin(_ Time, budget int) {
+func (p *ODWin) Begin(_ revisit.Time, budget int) {
 	p.cycle++
 	p.plan = largest(p.plan[:0], p.sum, p.gone, budget)
 }
 
-// Next returns the document with the largest p that is left.
-func (p *ODWin) Next() (graph.Node, bool) {
-	if len(p.plan) == 0 {
-		return 0, false
-	}
-	v := p.plan[0]
-	p.plan = p.plan[1:]
-	return v, true
-}
-
-// Observe notes documents that are gone.
-func (p *ODWin) Observe(v Visit) {
-	if !v.Failed {
-		p.gone[v.Page] = v.Gone
-	}
-}
-
 // End takes in a full recrawl.
-func (p *ODWin) End(c Cycle) {
-	for _, v := range c.Gone {
-		p.gone[v] = true
-	}
-	for _, v := range c.Back {
-		p.gone[v] = false
-	}
+func (p *ODWin) End(c revisit.Cycle) {
+	p.documents.End(c)
 	n := c.H.NumNew()
 	if !c.Full || n == 0 {
 		return
@@ -86,6 +57,7 @@ func (p *ODWin) End(c Cycle) {
 		}
 	}
 	p.at = p.cycle
+	p.sum = append(p.sum, make([]float64, len(p.born)-len(p.sum))...)
 	for g, docs := range c.H.Old {
 		share := float64(c.H.Size(g)) / float64(n)
 		for _, x := range docs {
@@ -97,10 +69,15 @@ func (p *ODWin) End(c Cycle) {
 // tied rounds a sum of shares, so that equal ones tie in whatever order they were added.
 func tied(p float64) float64 { return math.Round(p * 1e11) }
 
+type scored struct {
+	value float64
+	v     graph.Node
+}
+
 // largest appends to dst the at most k nodes with the largest positive values, in falling
 // order, ties to the lower node, leaving out those that are skipped. O(nodes + k log nodes).
 func largest(dst []graph.Node, value []float64, skip []bool, k int) []graph.Node {
-	heap := byValue()
+	heap := heap.Heap[scored]{Before: func(a, b scored) bool { return a.value > b.value || a.value == b.value && a.v < b.v }}
 	for v, x := range value {
 		if x > 0 && !skip[v] {
 			heap.Items = append(heap.Items, scored{tied(x), graph.Node(v)})

@@ -1,0 +1,54 @@
+// Package paper holds the revisit policies of "The Discoverability of the Web" [DGKOPT07], with
+// the two baselines that it and the lab compare them with. They are here to be compared: a site
+// that has no full recrawls learns nothing from them, and revisit.Best finds more with them too.
+//
+// New and Policies know all policies by name, those of package revisit as well, so whoever takes
+// any name (the live crawl, the command line, the lab) calls this package and no other.
+//
+// A policy here is a plan made in Begin from what full recrawls have shown: ODWin by the share of
+// new pages that each document covered, Cliq by one document of each cluster of documents that
+// cover the same, Cov by a greedy cover. Bandit learns from its own fetches; Uniform learns
+// nothing. Greedy is the oracle.
+package paper
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"forage/revisit"
+)
+
+// cliqFar is the paper's ε_b [DGKOPT07, §5.6].
+const cliqFar = .8
+
+// odWin is the one policy of the paper that serves.
+var odWin = revisit.Description{Name: "od-win", Doc: "documents that led to most new pages in past full recrawls; nothing without one", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }}
+
+var compared = []revisit.Description{
+	{Name: "od-all", Lab: true, Doc: "od-win, with a full recrawl every cycle", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }},
+	{Name: "od-1", Lab: true, Doc: "od-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewODWin(1, true) }},
+	{Name: "cliq-win", Lab: true, Doc: "od-win over clusters of documents that show the same", Make: func(c revisit.Config) revisit.Policy { return NewCliq(c.Alpha, cliqFar, false) }},
+	{Name: "cliq-1", Lab: true, Doc: "cliq-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewCliq(1, cliqFar, true) }},
+	{Name: "cov", Lab: true, Doc: "greedy cover of the latest full recrawl", Make: func(revisit.Config) revisit.Policy { return &Cov{} }},
+	{Name: "bandit", Lab: true, Doc: "multi-armed bandit, UCB1", Make: func(revisit.Config) revisit.Policy { return NewBandit(0, nil) }},
+	{Name: "bandit-greedy", Lab: true, Doc: "multi-armed bandit, ε-greedy with ε = 0.1", Make: func(c revisit.Config) revisit.Policy { return NewBandit(.1, rand.New(rand.NewPCG(c.Seed, 1))) }},
+	{Name: "uniform", Lab: true, Doc: "documents at random", Make: func(c revisit.Config) revisit.Policy { return NewUniform(rand.New(rand.NewPCG(c.Seed, 2))) }},
+}
+
+// Policies returns all policies that New makes, those that serve first: od-win stands before
+// od-win-audit, which is made of it.
+func Policies() []revisit.Description {
+	serving := revisit.Policies()
+	at := slices.IndexFunc(serving, func(d revisit.Description) bool { return d.Name == "od-win-audit" })
+	return slices.Concat(serving[:at], []revisit.Description{odWin}, serving[at:], compared)
+}
+
+// New returns the policy of a name, of this package or of package revisit. The error for an
+// unknown name suggests the nearest.
+func New(name string, cfg revisit.Config) (revisit.Policy, error) {
+	if name == "greedy" {
+		return nil, errors.New("greedy is the oracle: it knows what is new, as no live crawl does; 'forage lab run discoverability-beyond' has it beside the others")
+	}
+	return revisit.NewFrom(Policies(), name, cfg)
+}
