@@ -116,11 +116,11 @@ func NewH(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node)
 		}
 		return numbers[y] - 1, true
 	}
-	out := make([][]int32, len(all))
+	out := make([][]graph.Node, len(all))
 	for i, y := range all {
 		for _, z := range links(y) {
 			if j, ok := number(z); ok && int(j) != i {
-				out[i] = append(out[i], j)
+				out[i] = append(out[i], graph.Node(j))
 			}
 		}
 	}
@@ -264,61 +264,16 @@ func join(docs [][]graph.Node, sets [][]int32) ([][]graph.Node, [][]int32) {
 }
 
 // condense returns the strongly connected component of each node of a graph, and the links
-// among components without repeats. Tarjan's algorithm, iterative. Time O(nodes + links).
-func condense(out [][]int32) (comp []int32, dag [][]int32) {
-	n := len(out)
-	comp = make([]int32, n)
-	index, low := make([]int32, n), make([]int32, n) // index 0: not visited
-	onStack := make([]bool, n)
-	var stack []int32
-	type frame struct {
-		v    int32
-		next int
+// among components without repeats. Time O(links log links), for sorting them.
+func condense(out [][]graph.Node) (comp []int32, dag [][]int32) {
+	component, components, err := graph.StrongComponents(graph.FromLists(out))
+	if err != nil {
+		panic(err) // only reading a graph fails, and this one is in memory
 	}
-	var calls []frame
-	count, components := int32(0), int32(0)
-	for root := range n {
-		if index[root] != 0 {
-			continue
-		}
-		calls = append(calls, frame{v: int32(root)})
-		for len(calls) > 0 {
-			f := &calls[len(calls)-1]
-			v := f.v
-			if f.next == 0 {
-				count++
-				index[v], low[v] = count, count
-				stack, onStack[v] = append(stack, v), true
-			}
-			if f.next < len(out[v]) {
-				w := out[v][f.next]
-				f.next++
-				if index[w] == 0 {
-					calls = append(calls, frame{v: w})
-				} else if onStack[w] {
-					low[v] = min(low[v], index[w])
-				}
-				continue
-			}
-			calls = calls[:len(calls)-1]
-			if len(calls) > 0 {
-				p := calls[len(calls)-1].v
-				low[p] = min(low[p], low[v])
-			}
-			if low[v] == index[v] {
-				for {
-					w := stack[len(stack)-1]
-					stack, onStack[w] = stack[:len(stack)-1], false
-					comp[w] = components
-					if w == v {
-						break
-					}
-				}
-				components++
-			}
-		}
+	comp, dag = make([]int32, len(out)), make([][]int32, components)
+	for v, c := range component {
+		comp[v] = int32(c)
 	}
-	dag = make([][]int32, components)
 	for v, links := range out {
 		for _, w := range links {
 			if comp[v] != comp[w] {
