@@ -75,7 +75,7 @@ func External(ctx context.Context, f Family, scratch Scratch, o Options) (*Resul
 	if err := x.distribute(f); err != nil {
 		return nil, err
 	}
-	x.frozen = make([]uint64, len(x.done))
+	x.coveredAtStart = make([]uint64, len(x.done))
 	for {
 		j, ok := x.highest()
 		if !ok {
@@ -108,12 +108,12 @@ func External(ctx context.Context, f Family, scratch Scratch, o Options) (*Resul
 }
 
 type external struct {
-	*state  // what is covered, the choices; it has no lists
-	scratch Scratch
-	ladder  *ladder
-	files   map[int]*levelFile // by level
-	frozen  []uint64           // done, when the level started
-	classes []class            // by gain; small gains only
+	*state         // what is covered, the choices; it has no lists
+	scratch        Scratch
+	ladder         *ladder
+	files          map[int]*levelFile // by level
+	coveredAtStart []uint64           // done, when the level started
+	classes        []class            // by gain; small gains only
 }
 
 // A class is a gain's level and its file, nil until it is asked for. It stays when the level
@@ -370,7 +370,7 @@ func scanAhead[E any](threads int, scan func(visit func(set uint64, count int, i
 	return scanErr
 }
 
-// A batch is a block of a level file, looked at against frozen.
+// A batch is a block of a level file, looked at against coveredAtStart.
 type batch struct {
 	err   error
 	reads uint64
@@ -388,8 +388,8 @@ type lookedAt struct {
 	reaches  bool
 }
 
-// A looker is the working memory of who looks at blocks.
-type looker struct {
+// A blockReader is the working memory for reading blocks.
+type blockReader struct {
 	body  []byte
 	group []opened
 	elem  []uint64 // of the sets in group
@@ -398,7 +398,7 @@ type looker struct {
 // opened is a set with what is not covered of it.
 type opened struct {
 	set               uint64
-	from, count, left uint32 // in looker.elem
+	from, count, left uint32 // in blockReader.elem
 }
 
 // level works off the file of level j.
@@ -406,7 +406,7 @@ func (x *external) level(j int) (over bool, err error) {
 	lf := x.files[j]
 	lv := x.threshold(j)
 	x.res.Passes++
-	copy(x.frozen, x.done)
+	copy(x.coveredAtStart, x.done)
 	// Blocks in ascending order of their first sets: when the merge comes to a set, all
 	// blocks that could hold it have been opened.
 	place := lf.w.place
@@ -484,8 +484,8 @@ func (x *external) commit(j int, lv *level, b *batch, t *lookedAt) (over bool, e
 	return x.taken(t.set, uint64(k))
 }
 
-// look reads a block and looks at its sets against frozen.
-func (x *external) look(file io.ReaderAt, p blockPlace, lv *level, k *looker, b *batch) {
+// look reads a block and looks at its sets against coveredAtStart.
+func (x *external) look(file io.ReaderAt, p blockPlace, lv *level, k *blockReader, b *batch) {
 	b.sets, b.elem, b.bytes, b.reads, b.err = b.sets[:0], b.elem[:0], b.bytes[:0], 0, nil
 	fault := func(err error) { b.err = fmt.Errorf("level file, byte %d: %w", p.at, err) }
 	k.body = slices.Grow(k.body[:0], p.size)[:p.size]
@@ -500,7 +500,7 @@ func (x *external) look(file io.ReaderAt, p blockPlace, lv *level, k *looker, b 
 	}
 	d := blockDecoder{body: body, left: binary.LittleEndian.Uint32(head[4:])}
 	for d.left > 0 {
-		if !k.take(&d, x.frozen) {
+		if !k.take(&d, x.coveredAtStart) {
 			fault(errBlock)
 			return
 		}
@@ -532,7 +532,7 @@ const groupElements = 2048
 // that is not what it should be. It asks nothing about how much is left, which is known only
 // when the bits of done have come from memory: so the processor goes on to the next set while
 // it waits for them.
-func (k *looker) take(d *blockDecoder, done []uint64) (ok bool) {
+func (k *blockReader) take(d *blockDecoder, done []uint64) (ok bool) {
 	k.group, k.elem = k.group[:0], k.elem[:0]
 	for d.left > 0 && len(k.elem) < groupElements {
 		from := len(k.elem)
@@ -564,10 +564,10 @@ func (x *external) countLeft() (left uint64, err error) {
 	if err := x.endRun(); err != nil {
 		return 0, err
 	}
-	copy(x.frozen, x.done)
+	copy(x.coveredAtStart, x.done)
 	lowest := level{0, 0}
 	var b batch
-	var k looker
+	var k blockReader
 	for _, lf := range x.files {
 		for _, p := range lf.w.place {
 			if x.look(lf.file, p, &lowest, &k, &b); b.err != nil {
@@ -594,8 +594,8 @@ func earlier(a, b *batch) bool { return a.nextSet() < b.nextSet() }
 // use; with one thread, by the caller itself when it asks.
 type window struct {
 	place []blockPlace // still to be handed out
-	look  func(p blockPlace, k *looker, b *batch)
-	own   looker // of the caller
+	look  func(p blockPlace, k *blockReader, b *batch)
+	own   blockReader // of the caller
 	spare []*batch
 
 	// With decoders: block i comes through results[i mod depth]. A decoder needs a batch from
@@ -612,7 +612,7 @@ type window struct {
 const ahead = 4
 
 func (x *external) newWindow(file io.ReaderAt, place []blockPlace, lv *level) *window {
-	w := &window{place: place, look: func(p blockPlace, k *looker, b *batch) { x.look(file, p, lv, k, b) }}
+	w := &window{place: place, look: func(p blockPlace, k *blockReader, b *batch) { x.look(file, p, lv, k, b) }}
 	threads := min(x.threads, len(place))
 	if threads <= 1 {
 		return w
@@ -627,7 +627,7 @@ func (x *external) newWindow(file io.ReaderAt, place []blockPlace, lv *level) *w
 	var ticket atomic.Int64
 	for range threads {
 		w.wg.Go(func() {
-			var k looker
+			var k blockReader
 			for {
 				select {
 				case <-w.quit:

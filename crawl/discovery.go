@@ -59,7 +59,7 @@ func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 	}); err != nil {
 		return nil, err
 	}
-	cycles := make([][]revisit.Look, d.Cycles)
+	cycles := make([][]revisit.PastRefetch, d.Cycles)
 	if err := v.RefetchesFrom(site, past[first].Cycle, func(c store.Cycle, r *store.Refetch) bool {
 		i, ok := number[c]
 		if !ok {
@@ -69,7 +69,7 @@ func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 		if r.Failed() || r.Gone {
 			return true
 		}
-		l := revisit.Look{Page: r.Page, Audit: r.Audit, Gap: r.Gap, Led: r.Led, Shown: r.Shown}
+		l := revisit.PastRefetch{Page: r.Page, Audit: r.Audit, Gap: r.Gap, Led: r.Led, Shown: r.Shown}
 		for _, id := range r.Found {
 			if pages[id] {
 				l.Found = append(l.Found, id)

@@ -415,16 +415,16 @@ func (rv *rediscovery) keys(nodes []graph.Node) []graph.Node {
 }
 
 // observe tells the policy of a fetch and returns what it was told.
-func (e *engine) observe(s *site, r *store.Refetch) (revisit.Visit, error) {
+func (e *engine) observe(s *site, r *store.Refetch) (revisit.Refetch, error) {
 	v, ok := s.rv.policy.Node(revisit.Key(r.Page))
 	if !ok {
-		return revisit.Visit{}, nil // answered for the first time outside of a cycle of discovery
+		return revisit.Refetch{}, nil // answered for the first time outside of a cycle of discovery
 	}
 	d, err := e.db.Doc(r.Page)
 	if err != nil {
-		return revisit.Visit{}, err
+		return revisit.Refetch{}, err
 	}
-	f := revisit.Fetch{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
+	f := revisit.Answer{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
 	f.Gained = make([]revisit.Key, len(r.Gained))
 	for i, id := range r.Gained {
 		f.Gained[i] = revisit.Key(id)
@@ -435,11 +435,11 @@ func (e *engine) observe(s *site, r *store.Refetch) (revisit.Visit, error) {
 	for _, id := range r.Found {
 		found, err := e.db.Doc(id)
 		if err != nil {
-			return revisit.Visit{}, err
+			return revisit.Refetch{}, err
 		}
 		doc, err := e.described(s, found, true)
 		if err != nil {
-			return revisit.Visit{}, err
+			return revisit.Refetch{}, err
 		}
 		f.Found = append(f.Found, doc)
 	}

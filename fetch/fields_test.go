@@ -228,7 +228,7 @@ func readAnswer(b []byte) (*Outcome, error) {
 		return o, err
 	}
 	cn.body.frame(h)
-	c.judge(context.Background(), &Request{}, o, &cn.body, time.Time{})
+	c.classify(context.Background(), &Request{}, o, &cn.body, time.Time{})
 	return o, nil
 }
 

@@ -41,7 +41,7 @@ func (p *idle) get(key string, now time.Time) *conn {
 		p.n--
 		p.mu.Unlock()
 		age := now.Sub(cn.since)
-		if age < freshFor || age < idleFor && quiet(cn.Conn) {
+		if age < freshFor || age < idleFor && isIdle(cn.Conn) {
 			return cn
 		}
 		cn.Close()

@@ -27,7 +27,7 @@ func (c *Client) roundTrip(ctx context.Context, u *url.URL, r *Request, o *Outco
 	o.Status = resp.StatusCode
 	o.Header = headerOf(resp.Header)
 	o.Wire = int64(len(o.Header))
-	c.judge(ctx, r, o, resp.Body, start.Add(c.cfg.Timeout))
+	c.classify(ctx, r, o, resp.Body, start.Add(c.cfg.Timeout))
 }
 
 // maxConns bounds the connections that one request may be tried on: net/http alone tries again

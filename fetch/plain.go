@@ -96,7 +96,7 @@ func (c *Client) exchange(ctx context.Context, cn *conn, u *url.URL, r *Request,
 			return err
 		}
 	}
-	c.judge(ctx, r, o, &cn.body, end)
+	c.classify(ctx, r, o, &cn.body, end)
 	return nil
 }
 

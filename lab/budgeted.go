@@ -54,7 +54,7 @@ type budgeted struct {
 	gone    []bool // by document: its last fetch found it gone
 	chain   []graph.Node
 	// served, if set, hears of every fetch of an old document.
-	served func(t int, v graph.Node, f *revisit.Fetch)
+	served func(t int, v graph.Node, f *revisit.Answer)
 }
 
 // costOf304 is the price of a 304 where signals are used, in fetches.
@@ -124,14 +124,14 @@ func (b *budgeted) start() {
 }
 
 // fetch fetches an old document at week t.
-func (b *budgeted) fetch(t int, v graph.Node) revisit.Fetch {
+func (b *budgeted) fetch(t int, v graph.Node) revisit.Answer {
 	w := &b.s.weeks[t]
 	wasGone := b.gone[v]
 	if b.gone[v] = !w.alive[v]; b.gone[v] {
-		return revisit.Fetch{Gone: true}
+		return revisit.Answer{Gone: true}
 	}
 	now, before := w.links[v], b.links[v]
-	f := revisit.Fetch{Links: len(now)}
+	f := revisit.Answer{Links: len(now)}
 	if b.http && w.ver[v] == b.ver[v] {
 		f.NotModified, f.Cost = true, costOf304
 	} else if wasGone {
@@ -227,7 +227,7 @@ func (b *budgeted) run(k int, truth truth) tally {
 }
 
 // size is a model of the bytes that a fetch transfers: histories hold no texts.
-func size(f *revisit.Fetch) float64 {
+func size(f *revisit.Answer) float64 {
 	switch {
 	case f.NotModified || f.Gone:
 		return 300

@@ -16,23 +16,23 @@ import (
 // A witness writes down, by cycle, what a policy chose and was told.
 type witness struct {
 	revisit.Policy
-	looks [][]revisit.Look // of every fetch, in order
-	lost  [][]bool         // the fetch found the document gone
-	known []int            // documents that could be fetched at its end
-	audit bool             // of the last Next
-	last  []int            // by document: cycle of the last fetch that was answered
-	gone  map[graph.Node]bool
+	refetches [][]revisit.PastRefetch // of every fetch, in order
+	lost      [][]bool                // the fetch found the document gone
+	known     []int                   // documents that could be fetched at its end
+	audit     bool                    // of the last Next
+	last      []int                   // by document: cycle of the last fetch that was answered
+	gone      map[graph.Node]bool
 }
 
-func (w *witness) Learn(v graph.Node, p revisit.Page) {
+func (w *witness) Learn(v graph.Node, p revisit.Profile) {
 	for int(v) >= len(w.last) {
-		w.last = append(w.last, len(w.looks))
+		w.last = append(w.last, len(w.refetches))
 	}
 	w.Policy.Learn(v, p)
 }
 
 func (w *witness) Begin(now revisit.Time, budget int) {
-	w.looks, w.lost = append(w.looks, nil), append(w.lost, nil)
+	w.refetches, w.lost = append(w.refetches, nil), append(w.lost, nil)
 	w.Policy.Begin(now, budget)
 }
 
@@ -49,10 +49,10 @@ func (w *witness) ObserveSignal(same []graph.Node) {
 	}
 }
 
-func (w *witness) Observe(v revisit.Visit) {
-	l := revisit.Look{Page: v.Page, Audit: w.audit, Found: slices.Clone(v.Found)}
+func (w *witness) Observe(v revisit.Refetch) {
+	l := revisit.PastRefetch{Page: v.Page, Audit: w.audit, Found: slices.Clone(v.Found)}
 	if l.Audit {
-		l.Gap, l.Shown = len(w.looks)-w.last[v.Page], slices.Clone(v.Led)
+		l.Gap, l.Shown = len(w.refetches)-w.last[v.Page], slices.Clone(v.Led)
 	}
 	if w.gone == nil {
 		w.gone = map[graph.Node]bool{}
@@ -61,10 +61,10 @@ func (w *witness) Observe(v revisit.Visit) {
 		w.gone[v.Page] = true
 	} else {
 		delete(w.gone, v.Page)
-		w.last[v.Page] = len(w.looks)
+		w.last[v.Page] = len(w.refetches)
 	}
-	t := len(w.looks) - 1
-	w.looks[t], w.lost[t] = append(w.looks[t], l), append(w.lost[t], v.Gone)
+	t := len(w.refetches) - 1
+	w.refetches[t], w.lost[t] = append(w.refetches[t], l), append(w.lost[t], v.Gone)
 	w.Policy.Observe(v)
 }
 
@@ -75,25 +75,25 @@ func (w *witness) End(c revisit.Cycle) {
 			led[x] = c.H.Covers(nil, g)
 		}
 	}
-	looks := w.looks[len(w.looks)-1]
-	for i := range looks {
-		looks[i].Led = led[looks[i].Page]
+	refetches := w.refetches[len(w.refetches)-1]
+	for i := range refetches {
+		refetches[i].Led = led[refetches[i].Page]
 	}
 	w.known = append(w.known, len(w.last)-len(w.gone))
 	w.Policy.End(c)
 }
 
-// answered returns the looks of the n cycles up to t, from 1, that were answered.
-func (w *witness) answered(t, n int) [][]revisit.Look {
-	var out [][]revisit.Look
+// answered returns the refetches of the n cycles up to t, from 1, that were answered.
+func (w *witness) answered(t, n int) [][]revisit.PastRefetch {
+	var out [][]revisit.PastRefetch
 	for c := t - n; c < t; c++ {
-		var looks []revisit.Look
-		for i, l := range w.looks[c] {
+		var refetches []revisit.PastRefetch
+		for i, l := range w.refetches[c] {
 			if !w.lost[c][i] {
-				looks = append(looks, l)
+				refetches = append(refetches, l)
 			}
 		}
-		out = append(out, looks)
+		out = append(out, refetches)
 	}
 	return out
 }

@@ -36,7 +36,7 @@ type cover struct {
 	site string
 	week int
 	gain []int // new pages that each choice adds
-	h    *revisit.H
+	h    *revisit.CoverGraph
 }
 
 // within returns how many choices cover the share rho of all that can be covered.

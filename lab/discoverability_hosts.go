@@ -124,9 +124,9 @@ func (w *hostWeb) connect(r *rand.Rand, from graph.Node, _ int) {
 
 // A growth is what a later snapshot of a web adds to the one before.
 type growth struct {
-	onNew, onOld int        // new pages on new sites, and on old ones
-	sizes        []int      // pages, by new site
-	h            *revisit.H // the new sites, numbered as in sizes, and the old pages that lead to them
+	onNew, onOld int                 // new pages on new sites, and on old ones
+	sizes        []int               // pages, by new site
+	h            *revisit.CoverGraph // the new sites, numbered as in sizes, and the old pages that lead to them
 }
 
 // covered returns how many pages the new sites have that old pages lead to.
@@ -167,7 +167,7 @@ func (w *hostWeb) month(month int) growth {
 			g.onOld++
 		}
 	}
-	g.h = revisit.NewH(fresh, nil, old, func(v graph.Node) (out []graph.Node) {
+	g.h = revisit.NewCoverGraph(fresh, nil, old, func(v graph.Node) (out []graph.Node) {
 		from := []graph.Node{v - n}
 		if v < n {
 			from = w.hosts[homes[v]].pages

@@ -193,7 +193,7 @@ func (w *crawledWeb) growth(t int) (growth, error) {
 		}
 	}
 	var failed error
-	g.h = revisit.NewH(fresh, through, old, func(v graph.Node) (out []graph.Node) {
+	g.h = revisit.NewCoverGraph(fresh, through, old, func(v graph.Node) (out []graph.Node) {
 		from := []graph.Node{v - n}
 		if v < n {
 			from = pages[v]

@@ -54,7 +54,7 @@ func (s *site) phase(out *tally, p revisit.Policy, k, period, phase int, first [
 					break
 				}
 				fetches++
-				for _, y := range s.visit(r, v).Led {
+				for _, y := range s.refetch(r, v).Led {
 					if !found[y] {
 						found[y] = true
 						news++
@@ -64,7 +64,7 @@ func (s *site) phase(out *tally, p revisit.Policy, k, period, phase int, first [
 			if began && len(r.h.New) > 0 {
 				out.add(fetches, news, r.h.NumNew())
 			}
-			p.End(revisit.Cycle{H: &revisit.H{}})
+			p.End(revisit.Cycle{H: &revisit.CoverGraph{}})
 			continue
 		}
 		c := revisit.Cycle{Full: true, H: r.h, New: len(s.weeks[r.t].fresh)}

@@ -137,7 +137,7 @@ func TestPoliciesSeeNoFuture(t *testing.T) {
 					t.Fatal(err)
 				}
 				run := at.budgeted(p, true, "none")
-				run.served = func(_ int, v graph.Node, _ *revisit.Fetch) { fetched[i] = append(fetched[i], at.urls[v]) }
+				run.served = func(_ int, v graph.Node, _ *revisit.Answer) { fetched[i] = append(fetched[i], at.urls[v]) }
 				found[i] = run.run(k, truths[i])
 			}
 			if !slices.Equal(fetched[0], fetched[1]) || found[0].found != found[1].found {

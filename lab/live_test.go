@@ -102,7 +102,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 	run.robots = true
 	served, same := make([][]string, weeks), make([][][]string, weeks)
 	var fetched map[revisit.Key]bool
-	run.served = func(at int, v graph.Node, f *revisit.Fetch) {
+	run.served = func(at int, v graph.Node, f *revisit.Answer) {
 		if len(served[at]) == 0 {
 			fetched = map[revisit.Key]bool{}
 		}
@@ -176,7 +176,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 			if !slices.Equal(got, served[at]) {
 				t.Fatalf("week %d: the live crawl fetched\n%q, the simulation\n%q", at, got, served[at])
 			}
-			looks := told.looks[at-1]
+			looks := told.refetches[at-1]
 			for i, f := range rows {
 				paths := func(ids []graph.Node) (all []string) {
 					for _, id := range ids {

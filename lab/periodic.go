@@ -12,11 +12,11 @@ import (
 // while included; candidates are those that the recrawl of the week before reached.
 type recrawl struct {
 	t     int
-	h     *revisit.H // orphans dropped
-	group []int32    // by document: its group in h; -1 none
+	h     *revisit.CoverGraph // orphans dropped
+	group []int32             // by document: its group in h; -1 none
 	led   [][]graph.Node
 	learn []learnt // documents first known in this week, or first main ones
-	page  map[graph.Node]revisit.Page
+	page  map[graph.Node]revisit.Profile
 	gone  []graph.Node
 	back  []graph.Node
 	score bool // it has new pages, and so had an earlier week
@@ -24,7 +24,7 @@ type recrawl struct {
 
 type learnt struct {
 	v graph.Node
-	p revisit.Page
+	p revisit.Profile
 }
 
 // recrawls returns what the weeks from the second on show, with feeds and sitemaps as
@@ -36,9 +36,9 @@ func (s *site) recrawls(lists bool) (first []learnt, weeks []recrawl) {
 	}
 	var templates revisit.Templates
 	var listed revisit.Lists
-	page := func(v, t int) revisit.Page {
+	page := func(v, t int) revisit.Profile {
 		list, number := listed.Of(s.kind[v], s.urls[v])
-		return revisit.Page{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: s.isMain(v, t),
+		return revisit.Profile{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: s.isMain(v, t),
 			Index: v < s.pages && revisit.IsIndex(s.urls[v]), Template: templates.Of(s.kind[v], s.urls[v]), List: list, Number: number, Depth: revisit.Depth(s.urls[v]), Links: len(s.weeks[t].links[v]), Born: t}
 	}
 	born := func(v int) int32 {
@@ -74,7 +74,7 @@ func (s *site) recrawls(lists bool) (first []learnt, weeks []recrawl) {
 			first = learn
 			continue
 		}
-		r.learn, r.page = learn, make(map[graph.Node]revisit.Page)
+		r.learn, r.page = learn, make(map[graph.Node]revisit.Profile)
 		for _, l := range learn {
 			r.page[l.v] = l.p
 		}
@@ -84,7 +84,7 @@ func (s *site) recrawls(lists bool) (first []learnt, weeks []recrawl) {
 				old = append(old, graph.Node(v))
 			}
 		}
-		h := revisit.NewH(w.fresh, nil, old, func(v graph.Node) []graph.Node { return w.links[v] })
+		h := revisit.NewCoverGraph(w.fresh, nil, old, func(v graph.Node) []graph.Node { return w.links[v] })
 		if lists { // covered by a page, or an orphan
 			covered := make([]bool, len(h.New))
 			for g, cols := range h.Cols {
@@ -141,7 +141,7 @@ func (a *tally) add(fetches, found, there int) {
 }
 
 // revealed is a policy that may see H_t before it chooses: the oracle.
-type revealed interface{ Reveal(*revisit.H) }
+type revealed interface{ Reveal(*revisit.CoverGraph) }
 
 // periodic runs a policy in setting A: after each cycle of at most k fetches it is told the
 // outcome of a full recrawl.
@@ -164,16 +164,16 @@ func (s *site) periodic(p revisit.Policy, k int, first []learnt, weeks []recrawl
 				break
 			}
 			fetches++
-			visit := s.visit(r, v)
-			for _, y := range visit.Led {
+			refetch := s.refetch(r, v)
+			for _, y := range refetch.Led {
 				if !found[y] {
 					found[y] = true
-					visit.Found = append(visit.Found, y)
+					refetch.Found = append(refetch.Found, y)
 					p.Learn(y, r.page[y])
 				}
 			}
-			news += len(visit.Found)
-			p.Observe(visit)
+			news += len(refetch.Found)
+			p.Observe(refetch)
 		}
 		out.weekly = append(out.weekly, weekly{fetches, news, r.h.NumNew(), r.score})
 		if r.score {
@@ -192,17 +192,17 @@ func (s *site) periodic(p revisit.Policy, k int, first []learnt, weeks []recrawl
 	return out
 }
 
-// visit is what fetching v shows a week after it was last fetched.
-func (s *site) visit(r *recrawl, v graph.Node) revisit.Visit {
+// refetch is what fetching v shows a week after it was last fetched.
+func (s *site) refetch(r *recrawl, v graph.Node) revisit.Refetch {
 	now, before := &s.weeks[r.t], &s.weeks[r.t-1]
-	visit := revisit.Visit{Page: v, Cost: 1, Gone: !now.alive[v]}
-	if !visit.Gone {
-		visit.Changed = !same(now.links[v], before.links[v])
+	refetch := revisit.Refetch{Page: v, Cost: 1, Gone: !now.alive[v]}
+	if !refetch.Gone {
+		refetch.Changed = !same(now.links[v], before.links[v])
 		if g := r.group[v]; g >= 0 {
-			visit.Led = r.led[g]
+			refetch.Led = r.led[g]
 		}
 	}
-	return visit
+	return refetch
 }
 
 // same reports whether two lists of links are equal; lists of weeks without a change are the

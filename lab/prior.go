@@ -62,7 +62,7 @@ func (s *site) experience(weeks []recrawl) *revisit.Experience {
 			if !s.old(graph.Node(v), r.t) || !before.alive[v] {
 				continue
 			}
-			p := revisit.Page{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: s.isMain(v, r.t-1), Index: v < s.pages && revisit.IsIndex(s.urls[v]),
+			p := revisit.Profile{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: s.isMain(v, r.t-1), Index: v < s.pages && revisit.IsIndex(s.urls[v]),
 				List: list[v], Depth: revisit.Depth(s.urls[v]), Links: len(before.links[v])}
 			isLast := list[v] > 0 && last[list[v]] == v && revisit.IsDense(number[v], pages[list[v]])
 			var share, split float64

@@ -43,7 +43,7 @@ func TestFoldPrior(t *testing.T) {
 		own := taught[j]
 		louder := new(revisit.Experience)
 		*louder = *own
-		louder.Add(&revisit.Page{Home: true}, false, 1000, 1)
+		louder.Add(&revisit.Profile{Home: true}, false, 1000, 1)
 		taught[j] = louder
 		for i := range files {
 			if got, same := *foldPrior(taught, i), i%folds == j%folds; (got == before[i]) != same {

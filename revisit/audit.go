@@ -33,9 +33,9 @@ var _ Policy = (*Audit)(nil)
 func NewAudit(lists bool) *Audit { return &Audit{lists: lists, every: 5} }
 
 // Learn takes in a document.
-func (p *Audit) Learn(v graph.Node, page Page) {
-	if p.learn(v, page) {
-		for len(p.sum) < len(p.pages) {
+func (p *Audit) Learn(v graph.Node, profile Profile) {
+	if p.learn(v, profile) {
+		for len(p.sum) < len(p.profiles) {
 			p.sum, p.times, p.done = append(p.sum, 0), append(p.times, 0), append(p.done, false)
 			p.since = append(p.since, 0)
 		}
@@ -58,13 +58,13 @@ func (p *Audit) Begin(_ Time, budget int) {
 		p.done[v] = false
 	}
 	p.marked, p.plan = p.marked[:0], p.plan[:0]
-	value := make([]float64, len(p.pages))
-	for v := range p.pages {
+	value := make([]float64, len(p.profiles))
+	for v := range p.profiles {
 		if !p.candidate(graph.Node(v)) {
 			continue
 		}
 		value[v] = p.mean(graph.Node(v))
-		if page := &p.pages[v]; p.lists && (page.Home || page.Main) {
+		if profile := &p.profiles[v]; p.lists && (profile.Home || profile.Main) {
 			value[v] += 2 // above any p
 		}
 		if value[v] > 0 {
@@ -97,7 +97,7 @@ func (p *Audit) Next() (graph.Node, bool) {
 func (p *Audit) Audit() bool { return p.audit }
 
 // Observe notes a fetch.
-func (p *Audit) Observe(v Visit) {
+func (p *Audit) Observe(v Refetch) {
 	p.fetches++
 	p.done[v.Page] = true
 	p.marked = append(p.marked, v.Page)

@@ -14,7 +14,7 @@ import (
 func bigSite(p Policy, n, templates, cycles, k int) (next graph.Node) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for v := range graph.Node(n) {
-		p.Learn(v, Page{Home: v == 0, Template: int32(int(v) % templates), Depth: int(v % 4), Links: int(v % 100)})
+		p.Learn(v, Profile{Home: v == 0, Template: int32(int(v) % templates), Depth: int(v % 4), Links: int(v % 100)})
 	}
 	next = graph.Node(n)
 	for t := range cycles {
@@ -30,23 +30,23 @@ func bigSite(p Policy, n, templates, cycles, k int) (next graph.Node) {
 			if !ok {
 				break
 			}
-			visit := Visit{Page: v, Cost: 1, Changed: i < 300}
+			refetch := Refetch{Page: v, Cost: 1, Changed: i < 300}
 			if i < 300 {
 				for range 5 {
-					visit.Led = append(visit.Led, fresh[r.IntN(len(fresh))])
+					refetch.Led = append(refetch.Led, fresh[r.IntN(len(fresh))])
 				}
-				links[v] = visit.Led
+				links[v] = refetch.Led
 				visited = append(visited, v)
 			}
 			if i == 0 {
-				visit.Found = fresh
+				refetch.Found = fresh
 				for _, y := range fresh {
-					p.Learn(y, Page{Template: int32(int(y) % templates), Links: 20, Born: t + 1})
+					p.Learn(y, Profile{Template: int32(int(y) % templates), Links: 20, Born: t + 1})
 				}
 			}
-			p.Observe(visit)
+			p.Observe(refetch)
 		}
-		p.End(Cycle{New: len(fresh), H: NewH(fresh, nil, visited, func(v graph.Node) []graph.Node { return links[v] })})
+		p.End(Cycle{New: len(fresh), H: NewCoverGraph(fresh, nil, visited, func(v graph.Node) []graph.Node { return links[v] })})
 	}
 	return next
 }
@@ -77,9 +77,9 @@ func BenchmarkPlan(b *testing.B) {
 					if !ok {
 						break
 					}
-					p.Observe(Visit{Page: v, Cost: 1})
+					p.Observe(Refetch{Page: v, Cost: 1})
 				}
-				p.End(Cycle{H: &H{}})
+				p.End(Cycle{H: &CoverGraph{}})
 			}
 			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
 			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/cycle")
@@ -96,7 +96,7 @@ func BenchmarkCalendar(b *testing.B) {
 		b.Run(fmt.Sprintf("pages=%d/k=%d/cycles=%d", n, k, cycles), func(b *testing.B) {
 			p := NewIndex()
 			for v := range graph.Node(n) {
-				p.Learn(v, Page{Home: v == 0, Template: int32(v % 1000), Depth: int(v % 4), Links: int(v % 100)})
+				p.Learn(v, Profile{Home: v == 0, Template: int32(v % 1000), Depth: int(v % 4), Links: int(v % 100)})
 			}
 			events := 0
 			led := []graph.Node{0}
@@ -107,14 +107,14 @@ func BenchmarkCalendar(b *testing.B) {
 					if !ok {
 						break
 					}
-					visit := Visit{Page: v, Cost: 1}
+					refetch := Refetch{Page: v, Cost: 1}
 					if events%10 == 0 {
-						visit.Led = led
+						refetch.Led = led
 					}
-					p.Observe(visit)
+					p.Observe(refetch)
 					events++
 				}
-				p.End(Cycle{H: &H{}})
+				p.End(Cycle{H: &CoverGraph{}})
 			}
 			for range cycles {
 				cycle()

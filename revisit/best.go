@@ -72,29 +72,29 @@ type Best struct {
 	faded   []float64         // fade^cycles
 	hidden  []float64         // by cycles since a fetch: how much of what a document leads to no fetch has shown
 
-	past  bool            // see Recall
-	told  bool            // the last cycle was a full recrawl
-	sign  []uint64        // by document: what it showed of all live patterns; 0: nothing, or not told
-	shown map[uint64]bool // signs of this cycle's fetches
+	replaying bool            // see Replaying
+	told      bool            // the last cycle was a full recrawl
+	sign      []uint64        // by document: what it showed of all live patterns; 0: nothing, or not told
+	shown     map[uint64]bool // signs of this cycle's fetches
 }
 
-var _ Recaller = (*Best)(nil)
+var _ Replayer = (*Best)(nil)
 
 // tuning holds the constants of Best; see bestTuning.
 type tuning struct {
-	fade   float64 // of weights and exposure, a cycle
-	memory int32   // cycles after which a pattern is dropped
-	grow   float64 // urgency: u ← min(most, grow·u + 1)
-	most   float64
-	left   float64 // factor that a fetch leaves of the urgency of what it shows
-	handed float64 // credit that stays with a document whose role showed the pattern
-	size   float64 // weight of a pattern page: n_d^−size
-	idle   float64 // exposure of a cycle without new pages
-	twin   float64 // factor for documents that showed just what one fetched in this cycle did
-	audit  int     // every audit-th fetch goes to the document fetched longest ago
-	roles  int     // ranks that inherit
-	crowd  int32   // fetches of a template in a cycle from which on the rest is expected to show less
-	recall float64 // of what became of documents fetched, a cycle
+	fade     float64 // of weights and exposure, a cycle
+	memory   int32   // cycles after which a pattern is dropped
+	grow     float64 // urgency: u ← min(most, grow·u + 1)
+	most     float64
+	left     float64 // factor that a fetch leaves of the urgency of what it shows
+	handed   float64 // credit that stays with a document whose role showed the pattern
+	size     float64 // weight of a pattern page: n_d^−size
+	idle     float64 // exposure of a cycle without new pages
+	twin     float64 // factor for documents that showed just what one fetched in this cycle did
+	audit    int     // every audit-th fetch goes to the document fetched longest ago
+	roles    int     // ranks that inherit
+	crowd    int32   // fetches of a template in a cycle from which on the rest is expected to show less
+	fateFade float64 // of what became of documents fetched, a cycle
 }
 
 // bestTuning holds for all sites. Measured as the mean over both settings and budgets on the
@@ -105,7 +105,7 @@ type tuning struct {
 // Without twin, setting A loses 2.2 points at k = 10 (2.4 of them one site's, whose pages all
 // share their navigation) and 0.6 at k = 30; it wins 0.1 at k = 100. .001 to .01 are alike.
 // One run is worth ±1.5 points: judge by the means of runs with perturbed constants.
-var bestTuning = tuning{fade: .85, memory: 60, grow: .8, most: 8, left: .2, handed: .4, size: .9, idle: .1, twin: .01, audit: 20, roles: 4, crowd: 10, recall: .7}
+var bestTuning = tuning{fade: .85, memory: 60, grow: .8, most: 8, left: .2, handed: .4, size: .9, idle: .1, twin: .01, audit: 20, roles: 4, crowd: 10, fateFade: .7}
 
 // perturbed returns c with every number that is no count off by up to a tenth, as the seed
 // says; 0: c. Fades are moved in what they take away.
@@ -117,18 +117,18 @@ func (c tuning) perturbed(seed uint64) tuning {
 	for _, x := range []*float64{&c.most, &c.left, &c.handed, &c.size, &c.idle, &c.twin} {
 		*x *= .9 + .2*r.Float64()
 	}
-	for _, x := range []*float64{&c.fade, &c.grow, &c.recall} {
+	for _, x := range []*float64{&c.fade, &c.grow, &c.fateFade} {
 		*x = 1 - (1-*x)*(.9+.2*r.Float64())
 	}
 	return c
 }
 
 type doc struct {
-	page   Page
-	last   int32 // cycle of the last fetch that answered
-	misses uint8
-	role   int8 // its rank now, lastPage, or −1 none
-	heir   bool // it holds a role or held one
+	profile Profile
+	last    int32 // cycle of the last fetch that answered
+	misses  uint8
+	role    int8 // its rank now, lastPage, or −1 none
+	heir    bool // it holds a role or held one
 }
 
 // entry is a pattern that a document shows.
@@ -220,7 +220,7 @@ func newBest(cfg tuning, stop float64) *Best {
 }
 
 // Learn takes in a document.
-func (b *Best) Learn(v graph.Node, p Page) {
+func (b *Best) Learn(v graph.Node, p Profile) {
 	for int(v) >= len(b.docs) {
 		b.docs = append(b.docs, doc{last: -1, role: -1})
 		b.entries = append(b.entries, nil)
@@ -230,19 +230,19 @@ func (b *Best) Learn(v graph.Node, p Page) {
 	}
 	d := &b.docs[v]
 	if d.last >= 0 {
-		p.Born = d.page.Born
-		d.page = p
+		p.Born = d.profile.Born
+		d.profile = p
 		return
 	}
-	d.page, d.last = p, int32(b.cycle)
-	d.page.Born = b.cycle
+	d.profile, d.last = p, int32(b.cycle)
+	d.profile.Born = b.cycle
 	b.oldest = append(b.oldest, turn{v, d.last})
 	for int(p.Template) >= len(b.size) {
 		b.size, b.taken, b.newest, b.isRenewed = append(b.size, 0), append(b.taken, 0), append(b.newest, nil), append(b.isRenewed, false)
 		b.pools = append(b.pools, make([]pool, 1+maxRoles)...)
 		b.fates = append(b.fates, fate{})
 	}
-	b.extend(v, &d.page)
+	b.extend(v, &d.profile)
 	T := p.Template
 	b.size[T]++
 	r := rank{b.cycle, v}
@@ -280,7 +280,7 @@ func roleIn(template int32, role int8) int32 {
 }
 
 // extend adds a page to its list.
-func (b *Best) extend(v graph.Node, p *Page) {
+func (b *Best) extend(v graph.Node, p *Profile) {
 	if p.List == 0 {
 		return
 	}
@@ -327,12 +327,12 @@ func (b *Best) assign() {
 func (b *Best) cast(v graph.Node) {
 	d := &b.docs[v]
 	role := int8(-1)
-	if b.size[d.page.Template] >= 3 {
-		if at := slices.IndexFunc(b.newest[d.page.Template], func(n rank) bool { return n.v == v }); at < b.cfg.roles {
+	if b.size[d.profile.Template] >= 3 {
+		if at := slices.IndexFunc(b.newest[d.profile.Template], func(n rank) bool { return n.v == v }); at < b.cfg.roles {
 			role = int8(at)
 		}
 	}
-	if l := d.page.List; l > 0 && b.lists[l].last == v && IsDense(b.lists[l].number, int(b.lists[l].pages)) {
+	if l := d.profile.List; l > 0 && b.lists[l].last == v && IsDense(b.lists[l].number, int(b.lists[l].pages)) {
 		role = lastPage
 	}
 	if d.role != role {
@@ -380,20 +380,20 @@ func (b *Best) Begin(Time, int) {
 	clear(b.done)
 	clear(b.taken)
 	for i := range b.fates {
-		b.fates[i].fetched *= b.cfg.recall
-		b.fates[i].gone *= b.cfg.recall
+		b.fates[i].fetched *= b.cfg.fateFade
+		b.fates[i].gone *= b.cfg.fateFade
 	}
 
 	b.weigh()
 	b.heap.Items = b.heap.Items[:0]
-	if !b.past {
+	if !b.replaying {
 		b.compare()
 		b.rank()
 	}
 }
 
-// Recall says whether cycles are over already, and need no ranking.
-func (b *Best) Recall(past bool) { b.past = past }
+// Replaying says whether cycles are over already, and need no ranking.
+func (b *Best) Replaying(on bool) { b.replaying = on }
 
 // compare gives documents that showed the same patterns the same sign. It needs a full
 // recrawl: what partial cycles show depends on when each document was fetched.
@@ -487,7 +487,7 @@ func (b *Best) rank() {
 func (b *Best) known(v graph.Node) uint64 {
 	d := &b.docs[v]
 	sum := mixed(math.Float64bits(b.promise(d)))
-	sum = mixed(sum ^ uint64(d.page.Template)<<16 ^ uint64(uint8(d.role))<<8 ^ uint64(d.misses))
+	sum = mixed(sum ^ uint64(d.profile.Template)<<16 ^ uint64(uint8(d.role))<<8 ^ uint64(d.misses))
 	for _, e := range b.entries[v] {
 		if e.p >= b.base {
 			sum += mixed(uint64(e.p)<<32 | uint64(math.Float32bits(e.credit)))
@@ -498,7 +498,7 @@ func (b *Best) known(v graph.Node) uint64 {
 
 // promise is what the prior expects of d now.
 func (b *Best) promise(d *doc) float64 {
-	return b.prior.Of(&d.page, d.role == lastPage) * b.unseen(b.cycle-int(d.last)) / .2
+	return b.prior.Of(&d.profile, d.role == lastPage) * b.unseen(b.cycle-int(d.last)) / .2
 }
 
 // unseen returns how much of what a document leads to no fetch has shown, some cycles after
@@ -536,7 +536,7 @@ func (b *Best) fadeTo(from, to int32) float64 {
 func (b *Best) value(v graph.Node) float64 {
 	d := &b.docs[v]
 	m := b.promise(d)
-	T := d.page.Template
+	T := d.profile.Template
 	if d.role != lastPage {
 		m = b.pool(poolOf(T), m)
 	}
@@ -634,7 +634,7 @@ func (b *Best) waiting(v graph.Node) graph.Node {
 // take marks v as fetched. What it shows is less urgent now, whatever it will have shown.
 func (b *Best) take(v graph.Node) {
 	b.done[v] = true
-	b.taken[b.docs[v].page.Template]++
+	b.taken[b.docs[v].profile.Template]++
 	if sign := b.signOf(v); sign != 0 {
 		b.shown[sign] = true
 	}
@@ -653,7 +653,7 @@ func (b *Best) take(v graph.Node) {
 }
 
 // Observe takes in what a fetch showed of earlier cycles' pages.
-func (b *Best) Observe(v Visit) {
+func (b *Best) Observe(v Refetch) {
 	b.spent++
 	d := &b.docs[v.Page]
 	b.take(v.Page)
@@ -691,12 +691,12 @@ func (b *Best) Observe(v Visit) {
 		part := float32(b.count[i]) / float32(p.pages)
 		b.count[i] = 0
 		b.show(v.Page, i, part)
-		in := poolOf(d.page.Template)
+		in := poolOf(d.profile.Template)
 		p.add(in, float64(part))
 		b.pools[in].sum += p.value * float64(part)
 		if d.heir {
 			if role := b.held(v.Page, p.cycle); role >= 0 {
-				in := roleIn(d.page.Template, role)
+				in := roleIn(d.profile.Template, role)
 				p.add(in, float64(part))
 				b.pools[in].sum += p.value * float64(part)
 			}
@@ -715,7 +715,7 @@ func (b *Best) revive(docs []graph.Node) {
 			b.oldest = append(b.oldest, turn{v, d.last})
 		}
 		d.misses = 0
-		if !b.past {
+		if !b.replaying {
 			b.heap.Push(scored{b.value(v), v})
 		}
 	}
@@ -723,7 +723,7 @@ func (b *Best) revive(docs []graph.Node) {
 
 // meet counts n documents like d that were fetched, and gone or not.
 func (b *Best) meet(d *doc, n float64, gone bool) {
-	fates := []*fate{&b.fates[1+d.page.Template], &b.fates[0]}
+	fates := []*fate{&b.fates[1+d.profile.Template], &b.fates[0]}
 	if d.role != lastPage {
 		fates = fates[:1]
 	}
@@ -819,10 +819,10 @@ func (b *Best) End(c Cycle) {
 			for _, col := range c.H.Cols[g] {
 				b.show(v, first+col, 1)
 			}
-			showing[poolOf(d.page.Template)]++
+			showing[poolOf(d.profile.Template)]++
 			if d.heir {
 				if role := b.held(v, t); role >= 0 {
-					showing[roleIn(d.page.Template, role)]++
+					showing[roleIn(d.profile.Template, role)]++
 				}
 			}
 		}
@@ -845,7 +845,7 @@ func (b *Best) End(c Cycle) {
 func (b *Best) expose(v graph.Node, since int32) {
 	d, t := &b.docs[v], int32(b.cycle)
 	more := b.between(since, t)
-	T := d.page.Template
+	T := d.profile.Template
 	b.watch(poolOf(T), more)
 	if !d.heir {
 		return
@@ -868,7 +868,7 @@ func (b *Best) expose(v graph.Node, since int32) {
 // exposure returns what d was watched for until its last fetch, faded. Documents that became
 // known and were last fetched in the same cycles have the same.
 func (b *Best) exposure(d *doc) float64 {
-	return b.between(int32(d.page.Born), d.last) * b.fade(d.last)
+	return b.between(int32(d.profile.Born), d.last) * b.fade(d.last)
 }
 
 // between returns Σ fade^(until−d) over the cycles after since up to until.

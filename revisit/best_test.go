@@ -27,7 +27,7 @@ func TestTwins(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := NewBest(0)
 			for v := range graph.Node(4) {
-				b.Learn(v, Page{Template: int32(v), Links: 30})
+				b.Learn(v, Profile{Template: int32(v), Links: 30})
 			}
 			next := graph.Node(4)
 			for week := range 8 {
@@ -44,12 +44,12 @@ func TestTwins(t *testing.T) {
 				}
 				next += graph.Node(len(fresh))
 				for _, y := range fresh {
-					b.Learn(y, Page{Template: 4, Depth: 3})
+					b.Learn(y, Profile{Template: 4, Depth: 3})
 				}
 				for v := range graph.Node(4) {
-					b.Observe(Visit{Page: v, Cost: 1, Led: shows[v]})
+					b.Observe(Refetch{Page: v, Cost: 1, Led: shows[v]})
 				}
-				h := NewH(fresh, nil, []graph.Node{0, 1, 2, 3}, func(v graph.Node) []graph.Node { return shows[v] })
+				h := NewCoverGraph(fresh, nil, []graph.Node{0, 1, 2, 3}, func(v graph.Node) []graph.Node { return shows[v] })
 				b.End(Cycle{Full: c.full || week < 7, New: len(fresh), H: h})
 			}
 			b.Begin(8, 2)
@@ -60,7 +60,7 @@ func TestTwins(t *testing.T) {
 					t.Fatal("nothing to fetch")
 				}
 				got = append(got, v)
-				b.Observe(Visit{Page: v, Cost: 1})
+				b.Observe(Refetch{Page: v, Cost: 1})
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("fetches %v, want %v", got, c.want)
@@ -76,7 +76,7 @@ func TestLastPage(t *testing.T) {
 	b := NewBest(0)
 	learn := func(v graph.Node, path string, template int32) {
 		list, number := lists.Of(HTML, path)
-		b.Learn(v, Page{Template: template, Links: 10, Depth: 2, List: list, Number: number})
+		b.Learn(v, Profile{Template: template, Links: 10, Depth: 2, List: list, Number: number})
 	}
 	paths := []string{"/n/2/", "/n/3/", "/n/4/", "/n/5/", "/m/page/2/", "/2019/", "/2020/", "/2021/"}
 	for v, path := range paths {
@@ -90,14 +90,14 @@ func TestLastPage(t *testing.T) {
 	for range 2 {
 		v, _ := b.Next()
 		got = append(got, v)
-		visit := Visit{Page: v, Cost: 1}
+		refetch := Refetch{Page: v, Cost: 1}
 		if v == 3 {
 			learn(48, "/n/6/", 0)
-			visit.Led, visit.Found = []graph.Node{48}, []graph.Node{48}
+			refetch.Led, refetch.Found = []graph.Node{48}, []graph.Node{48}
 		}
-		b.Observe(visit)
+		b.Observe(refetch)
 	}
-	b.End(Cycle{New: 1, H: NewH([]graph.Node{48}, nil, []graph.Node{3}, func(v graph.Node) []graph.Node {
+	b.End(Cycle{New: 1, H: NewCoverGraph([]graph.Node{48}, nil, []graph.Node{3}, func(v graph.Node) []graph.Node {
 		if v == 3 {
 			return []graph.Node{48}
 		}
@@ -126,7 +126,7 @@ func TestRoles(t *testing.T) {
 		return held
 	}
 	for v := range graph.Node(600) {
-		b.Learn(v, Page{})
+		b.Learn(v, Profile{})
 		if n := len(b.newest[0]); n > b.cfg.roles {
 			t.Fatalf("%d documents are kept as the newest of %d before roles are given", n, v+1)
 		}
@@ -135,9 +135,9 @@ func TestRoles(t *testing.T) {
 	if got, want := roles(), (map[graph.Node]int8{599: 0, 598: 1, 597: 2, 596: 3}); !maps.Equal(got, want) {
 		t.Errorf("roles %v, want %v", got, want)
 	}
-	b.Learn(600, Page{})
-	b.Observe(Visit{Page: 0, Cost: 1, Led: []graph.Node{600}, Found: []graph.Node{600}})
-	b.End(Cycle{New: 1, H: NewH([]graph.Node{600}, nil, []graph.Node{0}, func(v graph.Node) []graph.Node {
+	b.Learn(600, Profile{})
+	b.Observe(Refetch{Page: 0, Cost: 1, Led: []graph.Node{600}, Found: []graph.Node{600}})
+	b.End(Cycle{New: 1, H: NewCoverGraph([]graph.Node{600}, nil, []graph.Node{0}, func(v graph.Node) []graph.Node {
 		if v == 0 {
 			return []graph.Node{600}
 		}
@@ -155,13 +155,13 @@ func TestGone(t *testing.T) {
 	b := newBest(bestTuning, 0)
 	b.cfg.audit = 0
 	for v := range graph.Node(12) {
-		p := Page{Template: int32(v) / 6, Links: 10}
+		p := Profile{Template: int32(v) / 6, Links: 10}
 		if p.Template == 0 {
 			p.Links = 30 // prior three times as high
 		}
 		b.Learn(v, p)
 	}
-	empty := Cycle{H: NewH(nil, nil, nil, nil)}
+	empty := Cycle{H: NewCoverGraph(nil, nil, nil, nil)}
 	cycle := func(now Time, fetches int, relinks graph.Node) (got []graph.Node) {
 		b.Begin(now, fetches)
 		for range fetches {
@@ -170,11 +170,11 @@ func TestGone(t *testing.T) {
 				break
 			}
 			got = append(got, v)
-			visit := Visit{Page: v, Cost: 1, Gone: v < 6}
+			refetch := Refetch{Page: v, Cost: 1, Gone: v < 6}
 			if relinks != graph.None && v == 6 {
-				visit.Relinked = []graph.Node{relinks}
+				refetch.Relinked = []graph.Node{relinks}
 			}
-			b.Observe(visit)
+			b.Observe(refetch)
 		}
 		b.End(empty)
 		return got
@@ -212,7 +212,7 @@ func TestPeers(t *testing.T) {
 		next := graph.Node(0)
 		learn := func(n int) (fresh []graph.Node) {
 			for range n {
-				b.Learn(next, Page{Template: r.Int32N(3), Links: 10 * r.IntN(8), Depth: r.IntN(4)})
+				b.Learn(next, Profile{Template: r.Int32N(3), Links: 10 * r.IntN(8), Depth: r.IntN(4)})
 				fresh = append(fresh, next)
 				next++
 			}
@@ -230,22 +230,22 @@ func TestPeers(t *testing.T) {
 				if !ok {
 					break
 				}
-				visit := Visit{Page: v, Cost: 1, Gone: r.IntN(20) == 0}
+				refetch := Refetch{Page: v, Cost: 1, Gone: r.IntN(20) == 0}
 				for _, y := range fresh {
-					if !visit.Gone && r.IntN(10) == 0 {
-						visit.Led = append(visit.Led, y)
+					if !refetch.Gone && r.IntN(10) == 0 {
+						refetch.Led = append(refetch.Led, y)
 					}
 				}
 				for range r.IntN(3) {
-					if y := graph.Node(r.IntN(int(next))); !visit.Gone && !slices.Contains(visit.Led, y) {
-						visit.Led = append(visit.Led, y)
+					if y := graph.Node(r.IntN(int(next))); !refetch.Gone && !slices.Contains(refetch.Led, y) {
+						refetch.Led = append(refetch.Led, y)
 					}
 				}
-				shows[v] = visit.Led
+				shows[v] = refetch.Led
 				visited = append(visited, v)
-				b.Observe(visit)
+				b.Observe(refetch)
 			}
-			b.End(Cycle{Full: full, New: len(fresh), H: NewH(fresh, nil, visited, func(v graph.Node) []graph.Node { return shows[v] })})
+			b.End(Cycle{Full: full, New: len(fresh), H: NewCoverGraph(fresh, nil, visited, func(v graph.Node) []graph.Node { return shows[v] })})
 		}
 		b.Begin(100, int(next))
 		left := make(map[graph.Node]bool)
@@ -267,7 +267,7 @@ func TestPeers(t *testing.T) {
 				t.Fatalf("seed %d: returns document %d, worth %g, with %d left; another is worth %g", seed, v, got, len(left), most)
 			}
 			delete(left, v)
-			b.Observe(Visit{Page: v, Cost: 1, Failed: true}) // it takes of what others are worth, and adds nothing
+			b.Observe(Refetch{Page: v, Cost: 1, Failed: true}) // it takes of what others are worth, and adds nothing
 		}
 		if v, ok := b.Next(); ok {
 			t.Fatalf("seed %d: returns %d again", seed, v)
@@ -276,7 +276,7 @@ func TestPeers(t *testing.T) {
 
 	b := NewBest(0)
 	for v := range graph.Node(1000) {
-		b.Learn(v, Page{Links: 30, Depth: 2})
+		b.Learn(v, Profile{Links: 30, Depth: 2})
 	}
 	b.Begin(1, 1)
 	if n := b.heap.Len(); n != 1+b.cfg.roles {

@@ -6,15 +6,18 @@ import (
 	"forage/graph"
 )
 
-// A Look is one fetch of an old document that was answered with the document (a 304 too), as
-// Estimate and Hubs want it. Numbers are the caller's own.
-type Look struct {
+// A PastRefetch is one fetch of an old document that was answered with the document (a 304 too),
+// seen from the end of its cycle: Estimate and Hubs read it. It is not a Refetch, because what a
+// document leads to means something else in each. A policy hears at once what was gained since
+// the document's previous fetch; here Led is N(page), which takes the whole cycle, and Shown what
+// the policy heard. Numbers are the caller's own.
+type PastRefetch struct {
 	Page  graph.Node
 	Audit bool         // see Auditor
 	Gap   int          // of an audit: cycles of the site since the document was fetched before
-	Found []graph.Node // pages that this fetch found first, Visit.Found
+	Found []graph.Node // pages that this fetch found first: Refetch.Found
 	Led   []graph.Node // N(page): all pages found in the cycle that it leads to
-	Shown []graph.Node // of an audit: Visit.Led
+	Shown []graph.Node // of an audit: Refetch.Led
 }
 
 // Coverage is an estimate of how much of what was new is known.
@@ -56,28 +59,28 @@ type Coverage struct {
 // 95.1, 97.7, 99.8 and 100.0% where 92.8, 95.6, 97.9 and 99.2% are known; 94% of its intervals
 // hold, which are 64, 47, 19 and 5 points wide. It is for policies that choose most of their
 // fetches: of Index 86% hold, of Audit, where the documents that show most are not fetched in
-// every cycle, 73%. O(looks and the pages in them).
-func Estimate(cycles [][]Look, documents int) Coverage {
+// every cycle, 73%. O(refetches and the pages in them).
+func Estimate(cycles [][]PastRefetch, documents int) Coverage {
 	c := Coverage{}
 	seen := map[graph.Node]int{} // by page: audits that show it
 	chosen := map[graph.Node]bool{}
 	since := map[graph.Node]int{} // by document: the cycle that audited or found it last
 	back := 0
-	for t, looks := range cycles {
-		for i := range looks {
-			l := &looks[i]
-			c.Found += len(l.Found)
-			for _, y := range l.Found {
+	for t, refetches := range cycles {
+		for i := range refetches {
+			r := &refetches[i]
+			c.Found += len(r.Found)
+			for _, y := range r.Found {
 				since[y] = t
 			}
-			if !l.Audit {
-				chosen[l.Page] = true
+			if !r.Audit {
+				chosen[r.Page] = true
 				continue
 			}
 			c.Audits++
-			back += max(1, l.Gap)
-			since[l.Page] = t
-			for _, y := range l.Shown {
+			back += max(1, r.Gap)
+			since[r.Page] = t
+			for _, y := range r.Shown {
 				seen[y]++
 			}
 		}
@@ -89,22 +92,22 @@ func Estimate(cycles [][]Look, documents int) Coverage {
 	}
 	var all, once missed
 	led := map[graph.Node]bool{}
-	for _, looks := range cycles {
+	for _, refetches := range cycles {
 		clear(led)
-		for i := range looks {
-			if l := &looks[i]; !l.Audit {
-				for _, y := range l.Led {
+		for i := range refetches {
+			if r := &refetches[i]; !r.Audit {
+				for _, y := range r.Led {
 					led[y] = true
 				}
 			}
 		}
-		for i := range looks {
-			l := &looks[i]
-			if !l.Audit {
+		for i := range refetches {
+			r := &refetches[i]
+			if !r.Audit {
 				continue
 			}
 			n, n1 := 0, 0
-			for _, y := range l.Found {
+			for _, y := range r.Found {
 				if !led[y] {
 					n++
 					if seen[y] < 2 {
@@ -122,7 +125,7 @@ func Estimate(cycles [][]Look, documents int) Coverage {
 			passed -= t + 1
 		}
 	}
-	rest := float64(max(0, passed)) / (float64(back) / float64(c.Audits)) // in looks of the usual gap
+	rest := float64(max(0, passed)) / (float64(back) / float64(c.Audits)) // in refetches of the usual gap
 	share := func(hidden float64) float64 { return float64(c.Found) / (float64(c.Found) + hidden) }
 	c.Hidden = float64(once.pages) / float64(c.Audits) * rest
 	_, most := all.interval(c.Audits, rest)

@@ -40,7 +40,7 @@ func TestAudits(t *testing.T) {
 							}
 						}
 					}
-					f := Fetch{Links: 3}
+					f := Answer{Links: 3}
 					if r.IntN(3) == 0 {
 						f.Changed, f.Gained = true, []Key{next}
 						f.Found = []Document{{Key: next, Path: "/2019/" + string(rune('a'+next%26)), Links: []Key{0}}}
@@ -73,40 +73,40 @@ func TestEstimate(t *testing.T) {
 		}
 		return out
 	}
-	hub := Look{Page: 0, Found: pages(100, 30), Led: pages(100, 30)}
-	audit := func(page int, found, shown []graph.Node) Look {
-		return Look{Page: graph.Node(page), Audit: true, Gap: 1, Found: found, Led: found, Shown: append(found, shown...)}
+	hub := PastRefetch{Page: 0, Found: pages(100, 30), Led: pages(100, 30)}
+	audit := func(page int, found, shown []graph.Node) PastRefetch {
+		return PastRefetch{Page: graph.Node(page), Audit: true, Gap: 1, Found: found, Led: found, Shown: append(found, shown...)}
 	}
-	late := func(l Look) Look { l.Gap = 2; return l }
+	late := func(l PastRefetch) PastRefetch { l.Gap = 2; return l }
 	nan := math.NaN()
 	for _, tt := range []struct {
 		name      string
 		documents int
-		cycles    [][]Look
+		cycles    [][]PastRefetch
 		want      Coverage
 	}{
-		{"no audit", 71, [][]Look{{hub}}, Coverage{Found: 30, Unseen: 70, Share: nan, Low: nan, High: nan}},
-		{"nothing found", 41, [][]Look{{audit(1, nil, nil)}}, Coverage{Audits: 1, Unseen: 41, Share: nan, Low: nan, High: nan}},
+		{"no audit", 71, [][]PastRefetch{{hub}}, Coverage{Found: 30, Unseen: 70, Share: nan, Low: nan, High: nan}},
+		{"nothing found", 41, [][]PastRefetch{{audit(1, nil, nil)}}, Coverage{Audits: 1, Unseen: 41, Share: nan, Low: nan, High: nan}},
 		// 4 audits miss nothing, 36 documents are left. Wilson's upper end for none of 4·36/40 = 3.6
 		// is 1.96²/(3.6+1.96²) = .51623.
-		{"none missed", 71, [][]Look{{hub, audit(1, nil, pages(100, 9)), audit(2, nil, nil), audit(3, nil, nil), audit(4, nil, nil)}},
+		{"none missed", 71, [][]PastRefetch{{hub, audit(1, nil, pages(100, 9)), audit(2, nil, nil), audit(3, nil, nil), audit(4, nil, nil)}},
 			Coverage{Found: 30, Audits: 4, Unseen: 70, Low: 30 / (30 + .51623*36), Share: 1, High: 1}},
 		// One of 4 misses 3 pages; .04224 to .71588.
-		{"missed", 74, [][]Look{{hub, audit(1, pages(200, 3), nil), audit(2, nil, nil), audit(3, nil, nil), audit(4, nil, nil)}},
+		{"missed", 74, [][]PastRefetch{{hub, audit(1, pages(200, 3), nil), audit(2, nil, nil), audit(3, nil, nil), audit(4, nil, nil)}},
 			Coverage{Found: 33, Audits: 4, Unseen: 73, Hidden: .75 * 36, Low: 33 / (33 + .71588*3*36), Share: 33 / (33 + .75*36), High: 33 / (33 + .04224*3*36)}},
 		// The same pages stand on a second document: nothing says that more are hidden.
-		{"shown twice", 74, [][]Look{{hub, audit(1, pages(200, 3), nil), audit(2, nil, pages(200, 3)), audit(3, nil, nil), audit(4, nil, nil)}},
+		{"shown twice", 74, [][]PastRefetch{{hub, audit(1, pages(200, 3), nil), audit(2, nil, pages(200, 3)), audit(3, nil, nil), audit(4, nil, nil)}},
 			Coverage{Found: 33, Audits: 4, Unseen: 73, Low: 33 / (33 + .71588*3*36), Share: 1, High: 1}},
 		// A chosen fetch of the cycle shows them, after the audit.
-		{"chosen too", 44, [][]Look{{audit(1, pages(200, 3), nil), {Page: 0, Led: pages(200, 3)}, audit(2, nil, nil), audit(3, nil, nil), audit(4, nil, nil)}},
+		{"chosen too", 44, [][]PastRefetch{{audit(1, pages(200, 3), nil), {Page: 0, Led: pages(200, 3)}, audit(2, nil, nil), audit(3, nil, nil), audit(4, nil, nil)}},
 			Coverage{Found: 3, Audits: 4, Unseen: 43, Low: 3 / (3 + .51623*36), Share: 1, High: 1}},
 		// Two documents are audited by turns, each audit looks back over two cycles. Since then one
 		// cycle has passed for the first and three for each of the three pages found: ten, as many
 		// as five audits look back over. Wilson for 1 of 4, as if seen in 4·5/9: .02908 to .78768.
-		{"by turns", 6, [][]Look{
+		{"by turns", 6, [][]PastRefetch{
 			{{Page: 0, Found: pages(100, 1), Led: pages(100, 1)}, late(audit(1, pages(200, 2), nil))}, {late(audit(2, nil, nil))}, {late(audit(1, nil, nil))}, {late(audit(2, nil, nil))}},
 			Coverage{Found: 3, Audits: 4, Unseen: 5, Hidden: 2.5, Low: 3 / (3 + .78768*2*5), Share: 3 / 5.5, High: 3 / (3 + .02908*2*5)}},
-		{"all chosen", 1, [][]Look{{hub, {Page: 0, Audit: true, Gap: 1}}}, Coverage{Found: 30, Audits: 1, Low: 1, Share: 1, High: 1}},
+		{"all chosen", 1, [][]PastRefetch{{hub, {Page: 0, Audit: true, Gap: 1}}}, Coverage{Found: 30, Audits: 1, Low: 1, Share: 1, High: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Estimate(tt.cycles, tt.documents)
@@ -138,12 +138,12 @@ func TestEstimateHolds(t *testing.T) {
 			queue = append(queue, graph.Node(v))
 		}
 		born := map[graph.Node]int{} // by hidden page
-		next, hub := 1000, Look{Page: 999}
+		next, hub := 1000, PastRefetch{Page: 999}
 		fresh := func() graph.Node { next++; return graph.Node(next) }
-		var cycles [][]Look
+		var cycles [][]PastRefetch
 		for t := 1; t <= first+30; t++ {
 			hub.Found = nil
-			var looks []Look
+			var refetches []PastRefetch
 			add := func(y graph.Node) { // it is a document now
 				for int(y) >= len(hides) {
 					hides, last = append(hides, nil), append(last, 0)
@@ -161,7 +161,7 @@ func TestEstimateHolds(t *testing.T) {
 			}
 			for range each {
 				v := queue[0]
-				looks = append(looks, Look{Page: v, Audit: true, Gap: t - last[v], Found: hides[v], Led: hides[v], Shown: hides[v]})
+				refetches = append(refetches, PastRefetch{Page: v, Audit: true, Gap: t - last[v], Found: hides[v], Led: hides[v], Shown: hides[v]})
 				queue, last[v] = append(queue[1:], v), t
 				for _, y := range hides[v] {
 					delete(born, y)
@@ -175,7 +175,7 @@ func TestEstimateHolds(t *testing.T) {
 				add(y)
 			}
 			hub.Led = hub.Found
-			cycles = append(cycles, append(looks, hub))
+			cycles = append(cycles, append(refetches, hub))
 		}
 		hidden := 0
 		for _, t := range born {
@@ -204,7 +204,7 @@ func TestHubs(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		next, n := 100, 1+r.IntN(6)
-		var cycles [][]Look
+		var cycles [][]PastRefetch
 		led := map[graph.Node]map[graph.Node]bool{}
 		for range 1 + r.IntN(5) {
 			var fresh []graph.Node
@@ -212,9 +212,9 @@ func TestHubs(t *testing.T) {
 				fresh = append(fresh, graph.Node(next))
 				next++
 			}
-			var looks []Look
+			var refetches []PastRefetch
 			for _, v := range r.Perm(8)[:r.IntN(8)] {
-				l := Look{Page: graph.Node(v), Audit: r.IntN(2) == 0}
+				l := PastRefetch{Page: graph.Node(v), Audit: r.IntN(2) == 0}
 				if led[l.Page] == nil {
 					led[l.Page] = map[graph.Node]bool{}
 				}
@@ -224,9 +224,9 @@ func TestHubs(t *testing.T) {
 						led[l.Page][y] = true
 					}
 				}
-				looks = append(looks, l)
+				refetches = append(refetches, l)
 			}
-			cycles = append(cycles, looks)
+			cycles = append(cycles, refetches)
 		}
 		covered := map[graph.Node]bool{}
 		hubs := Hubs(cycles, n)

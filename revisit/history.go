@@ -20,25 +20,25 @@ import (
 // O(documents and columns of the H_t kept + k × lots that count for a column) a cycle.
 type History struct {
 	roster
-	roles  []int8 // by document: its rank in its template, −1 none
-	newest [][]rank
-	size   []int
-	cycles []cycleOf // the latest that found pages
-	heap   heap.Heap[scored]
-	plan   []graph.Node
-	at     int
-	done   []bool
-	past   bool         // see Recall
-	lot    []int32      // by document, scratch of cover
-	next   []graph.Node // by document: the next of its lot; graph.None
+	roles     []int8 // by document: its rank in its template, −1 none
+	newest    [][]rank
+	size      []int
+	cycles    []cycleOf // the latest that found pages
+	heap      heap.Heap[scored]
+	plan      []graph.Node
+	at        int
+	done      []bool
+	replaying bool         // see Replaying
+	lot       []int32      // by document, scratch of cover
+	next      []graph.Node // by document: the next of its lot; graph.None
 }
 
-var _ Recaller = (*History)(nil)
+var _ Replayer = (*History)(nil)
 
 // cycleOf is the H of a past cycle, with who held which role.
 type cycleOf struct {
 	cycle int
-	h     *H
+	h     *CoverGraph
 	roles [][]roleOf // by group: the roles of its documents
 }
 
@@ -59,18 +59,18 @@ const (
 func NewHistory() *History { return &History{heap: byValue()} }
 
 // Learn takes in a document.
-func (p *History) Learn(v graph.Node, page Page) {
-	if !p.learn(v, page) {
+func (p *History) Learn(v graph.Node, profile Profile) {
+	if !p.learn(v, profile) {
 		return
 	}
-	for len(p.roles) < len(p.pages) {
+	for len(p.roles) < len(p.profiles) {
 		p.roles, p.done = append(p.roles, -1), append(p.done, false)
 	}
-	for int(page.Template) >= len(p.newest) {
+	for int(profile.Template) >= len(p.newest) {
 		p.newest, p.size = append(p.newest, nil), append(p.size, 0)
 	}
-	p.size[page.Template]++
-	p.newest[page.Template] = p.insertRank(p.newest[page.Template], rank{p.cycle, v})
+	p.size[profile.Template]++
+	p.newest[profile.Template] = p.insertRank(p.newest[profile.Template], rank{p.cycle, v})
 }
 
 // insertRank puts r into its place among ranks, newest first. Behind the newest only those stay
@@ -106,13 +106,13 @@ func (p *History) Begin(_ Time, budget int) {
 		p.newest[T] = ranks[:min(maxRoles, len(ranks))]
 	}
 	p.plan, p.at = p.plan[:0], 0
-	if !p.past {
+	if !p.replaying {
 		p.cover(budget)
 	}
 }
 
-// Recall says whether cycles are over already, and need no plan.
-func (p *History) Recall(past bool) { p.past = past }
+// Replaying says whether cycles are over already, and need no plan.
+func (p *History) Replaying(on bool) { p.replaying = on }
 
 // A lot is the documents that count for the same columns, each as far. They are worth the same
 // whatever is chosen.
@@ -181,13 +181,13 @@ func (p *History) lots(weights *[]float64) []lot {
 			}
 		}
 	}
-	p.lot = append(p.lot[:0], make([]int32, len(p.pages))...)
+	p.lot = append(p.lot[:0], make([]int32, len(p.profiles))...)
 	lots := make([]lot, 1)
 	type step struct {
 		before int32
 		part   float64
 	}
-	joined, heirs := make(map[step]int32), make(map[graph.Node]bool) // of a group
+	joined, inherits := make(map[step]int32), make(map[graph.Node]bool) // of a group
 	for i := range p.cycles {
 		c := &p.cycles[i]
 		n := float64(c.h.NumNew())
@@ -213,12 +213,12 @@ func (p *History) lots(weights *[]float64) []lot {
 			for _, x := range docs {
 				join(x, 1)
 			}
-			clear(heirs)
+			clear(inherits)
 			for _, role := range c.roles[g] {
 				x, ok := holder[role]
-				if _, own := slices.BinarySearch(docs, x); ok && !own && !heirs[x] {
+				if _, own := slices.BinarySearch(docs, x); ok && !own && !inherits[x] {
 					join(x, historyRole)
-					heirs[x] = true
+					inherits[x] = true
 				}
 			}
 		}
@@ -226,8 +226,8 @@ func (p *History) lots(weights *[]float64) []lot {
 	for l := range lots {
 		lots[l].docs = graph.None
 	}
-	p.next = append(p.next[:0], make([]graph.Node, len(p.pages))...)
-	for x := len(p.pages) - 1; x >= 0; x-- {
+	p.next = append(p.next[:0], make([]graph.Node, len(p.profiles))...)
+	for x := len(p.profiles) - 1; x >= 0; x-- {
 		l := &lots[p.lot[x]]
 		p.next[x], l.docs = l.docs, graph.Node(x)
 	}
@@ -255,10 +255,10 @@ func columns(lots []lot, l int) []entryOf {
 // tail adds documents that never led to anything.
 func (p *History) tail(n int) {
 	p.heap.Items = p.heap.Items[:0]
-	for v := range p.pages {
+	for v := range p.profiles {
 		if !p.done[v] && p.candidate(graph.Node(v)) {
 			age := float64(p.cycle - int(p.last[v]))
-			p.heap.Items = append(p.heap.Items, scored{prior.Of(&p.pages[v], false) * (1 - math.Pow(.8, age)), graph.Node(v)})
+			p.heap.Items = append(p.heap.Items, scored{prior.Of(&p.profiles[v], false) * (1 - math.Pow(.8, age)), graph.Node(v)})
 		}
 	}
 	p.heap.Init()
@@ -278,7 +278,7 @@ func (p *History) Next() (graph.Node, bool) {
 }
 
 // Observe notes what is gone.
-func (p *History) Observe(v Visit) { p.fetched(v) }
+func (p *History) Observe(v Refetch) { p.fetched(v) }
 
 // End keeps the cycle's H.
 func (p *History) End(c Cycle) {
@@ -291,7 +291,7 @@ func (p *History) End(c Cycle) {
 	for g, docs := range c.H.Old {
 		for _, x := range docs {
 			if role := p.roles[x]; role >= 0 {
-				kept.roles[g] = append(kept.roles[g], roleOf{p.pages[x].Template, role})
+				kept.roles[g] = append(kept.roles[g], roleOf{p.profiles[x].Template, role})
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func checkCover(p *History) error {
 		}
 	}
 	for i := 0; ; i++ {
-		value := make([]float64, len(p.pages))
+		value := make([]float64, len(p.profiles))
 		for x := range value {
 			for i := range shown {
 				for _, e := range shown[i][graph.Node(x)] {
@@ -81,7 +81,7 @@ func TestHistoryCover(t *testing.T) {
 		next := graph.Node(0)
 		learn := func(n int) (fresh []graph.Node) {
 			for range n {
-				p.Learn(next, Page{Template: r.Int32N(3), Links: 10 * r.IntN(8), Depth: r.IntN(3)})
+				p.Learn(next, Profile{Template: r.Int32N(3), Links: 10 * r.IntN(8), Depth: r.IntN(3)})
 				fresh = append(fresh, next)
 				next++
 			}
@@ -97,10 +97,10 @@ func TestHistoryCover(t *testing.T) {
 				}
 			}
 			if r.IntN(2) == 0 {
-				p.Observe(Visit{Page: graph.Node(r.IntN(int(next))), Cost: 1, Gone: true})
+				p.Observe(Refetch{Page: graph.Node(r.IntN(int(next))), Cost: 1, Gone: true})
 			}
 			fresh := learn(1 + r.IntN(4))
-			h := NewH(fresh, nil, old, func(v graph.Node) []graph.Node {
+			h := NewCoverGraph(fresh, nil, old, func(v graph.Node) []graph.Node {
 				if v >= fresh[0] {
 					return nil
 				}
@@ -122,7 +122,7 @@ func TestHistoryLots(t *testing.T) {
 	p := NewHistory()
 	var old []graph.Node
 	for x := range graph.Node(n) {
-		p.Learn(x, Page{Links: 30})
+		p.Learn(x, Profile{Links: 30})
 		old = append(old, x)
 		if len(p.newest[0]) > 2*maxRoles {
 			t.Fatalf("%d documents are held for %d roles", len(p.newest[0]), maxRoles)
@@ -131,8 +131,8 @@ func TestHistoryLots(t *testing.T) {
 	for week := range graph.Node(5) {
 		p.Begin(0, 0)
 		y := n + week
-		p.Learn(y, Page{Links: 30})
-		p.End(Cycle{Full: true, New: 1, H: NewH([]graph.Node{y}, nil, old, func(graph.Node) []graph.Node { return []graph.Node{y} })})
+		p.Learn(y, Profile{Links: 30})
+		p.End(Cycle{Full: true, New: 1, H: NewCoverGraph([]graph.Node{y}, nil, old, func(graph.Node) []graph.Node { return []graph.Node{y} })})
 	}
 	p.Begin(0, 1)
 	if len(p.plan) != 1 || p.heap.Len() > 1+2*maxRoles {

@@ -17,28 +17,28 @@ type Hub struct {
 
 // Hubs returns the documents that led to most pages found in these cycles: a greedy cover, so
 // that two documents which show the same do not both count, ties to the lower number, at most
-// n and none that adds nothing. O(n × pages that the looks led to).
-func Hubs(cycles [][]Look, n int) []Hub {
+// n and none that adds nothing. O(n × pages that the refetches led to).
+func Hubs(cycles [][]PastRefetch, n int) []Hub {
 	type document struct {
 		Hub
 		led []graph.Node // distinct: a page is found in one cycle
 	}
 	var all []document
 	at := map[graph.Node]int{}
-	for _, looks := range cycles {
-		for i := range looks {
-			l := &looks[i]
-			j, ok := at[l.Page]
+	for _, refetches := range cycles {
+		for i := range refetches {
+			r := &refetches[i]
+			j, ok := at[r.Page]
 			if !ok {
 				j = len(all)
-				at[l.Page] = j
-				all = append(all, document{Hub: Hub{Page: l.Page}})
+				at[r.Page] = j
+				all = append(all, document{Hub: Hub{Page: r.Page}})
 			}
 			d := &all[j]
 			d.Fetches++
-			d.Found += len(l.Found)
-			d.Led += len(l.Led)
-			d.led = append(d.led, l.Led...)
+			d.Found += len(r.Found)
+			d.Led += len(r.Led)
+			d.led = append(d.led, r.Led...)
 		}
 	}
 	slices.SortFunc(all, func(a, b document) int { return int(a.Page) - int(b.Page) })

@@ -112,18 +112,18 @@ func NewIndex() *Index {
 }
 
 // Learn takes in a document.
-func (p *Index) Learn(v graph.Node, page Page) {
-	fresh := p.learn(v, page)
-	for len(p.docs) < len(p.pages) {
+func (p *Index) Learn(v graph.Node, profile Profile) {
+	fresh := p.learn(v, profile)
+	for len(p.docs) < len(p.profiles) {
 		p.docs = append(p.docs, priced{due: nowhere})
 	}
-	d, c := &p.docs[v], prior.Of(&page, false)
+	d, c := &p.docs[v], prior.Of(&profile, false)
 	i := slices.Index(p.priors, c)
 	if i < 0 {
 		i, p.priors = len(p.priors), append(p.priors, c)
 	}
-	d.prior, d.template, d.last = int32(i), page.Template, p.last[v]
-	for int(page.Template) >= len(p.rates) {
+	d.prior, d.template, d.last = int32(i), profile.Template, p.last[v]
+	for int(profile.Template) >= len(p.rates) {
 		p.rates = append(p.rates, rate{})
 	}
 	if fresh {
@@ -232,7 +232,7 @@ func (p *Index) Next() (graph.Node, bool) {
 func (p *Index) Audit() bool { return p.fetches%indexAudit == indexAudit-1 }
 
 // Observe credits the document and puts it back into the calendar.
-func (p *Index) Observe(v Visit) {
+func (p *Index) Observe(v Refetch) {
 	d := &p.docs[v.Page]
 	if !p.Audit() {
 		p.worth = p.value(d)
@@ -337,9 +337,9 @@ func split(h []scored) int {
 
 // recrawl credits what a full recrawl found to the first document that shows it, and gives every
 // document its place anew.
-func (p *Index) recrawl(h *H) {
+func (p *Index) recrawl(h *CoverGraph) {
 	all := func(yield func(v graph.Node) bool) {
-		for v := range p.pages {
+		for v := range p.profiles {
 			if p.known[v] && !p.gone[v] && !yield(graph.Node(v)) {
 				return
 			}

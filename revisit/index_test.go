@@ -27,13 +27,13 @@ type naiveIndex struct {
 	blocks  [][]graph.Node
 }
 
-func (p *naiveIndex) Learn(v graph.Node, page Page) {
-	fresh := p.learn(v, page)
-	for len(p.n) < len(p.pages) {
+func (p *naiveIndex) Learn(v graph.Node, profile Profile) {
+	fresh := p.learn(v, profile)
+	for len(p.n) < len(p.profiles) {
 		p.n, p.e, p.due = append(p.n, 0), append(p.e, 0), append(p.due, 0)
 	}
-	if p.rates[page.Template] == nil {
-		p.rates[page.Template] = &rate{}
+	if p.rates[profile.Template] == nil {
+		p.rates[profile.Template] = &rate{}
 	}
 	if fresh {
 		p.place(v)
@@ -43,7 +43,7 @@ func (p *naiveIndex) Learn(v graph.Node, page Page) {
 func (p *naiveIndex) gap(v graph.Node) float64 { return float64(p.cycle) - float64(p.last[v]) }
 
 func (p *naiveIndex) rate(v graph.Node) float64 {
-	c, r := prior.Of(&p.pages[v], false), p.rates[p.pages[v].Template]
+	c, r := prior.Of(&p.profiles[v], false), p.rates[p.profiles[v].Template]
 	a0 := max((r.n+4*c)/(r.e+4), 1e-9)
 	return (p.n[v] + .3*c/max(c, .05)) / (p.e[v] + .3/max(a0, .05))
 }
@@ -98,7 +98,7 @@ func (p *naiveIndex) Next() (graph.Node, bool) {
 	}
 }
 
-func (p *naiveIndex) Observe(v Visit) {
+func (p *naiveIndex) Observe(v Refetch) {
 	x, gap := v.Page, p.gap(v.Page)
 	if p.fetches%14 != 13 {
 		p.worth = p.worthAfter(x, gap)
@@ -120,7 +120,7 @@ func (p *naiveIndex) Observe(v Visit) {
 		}
 		keep, watched := math.Pow(.98, gap), (1-math.Exp(-.2*gap))/.2
 		p.n[x], p.e[x] = keep*p.n[x]+led, keep*p.e[x]+watched
-		r := p.rates[p.pages[x].Template]
+		r := p.rates[p.profiles[x].Template]
 		r.n, r.e = r.n*.98+led, r.e*.98+watched
 	}
 	p.place(x)
@@ -133,10 +133,10 @@ func (p *naiveIndex) End(c Cycle) {
 	}
 	if c.Full {
 		watched := (1 - math.Exp(-.2)) / .2
-		for v := range p.pages {
+		for v := range p.profiles {
 			if p.known[v] && !p.gone[v] && int(p.last[v]) < p.cycle {
 				p.n[v], p.e[v] = .98*p.n[v], .98*p.e[v]+watched
-				p.rates[p.pages[v].Template].e += watched
+				p.rates[p.profiles[v].Template].e += watched
 				p.last[v] = int32(p.cycle)
 			}
 		}
@@ -144,10 +144,10 @@ func (p *naiveIndex) End(c Cycle) {
 			if int(p.born[docs[0]]) < p.cycle {
 				led := math.Sqrt(float64(c.H.Size(g)))
 				p.n[docs[0]] += led
-				p.rates[p.pages[docs[0]].Template].n += led
+				p.rates[p.profiles[docs[0]].Template].n += led
 			}
 		}
-		for v := range p.pages {
+		for v := range p.profiles {
 			if p.known[v] && !p.gone[v] {
 				p.place(graph.Node(v))
 			}
@@ -167,10 +167,10 @@ func (p *naiveIndex) End(c Cycle) {
 // documents; next chooses for all, and after is called when a cycle has ended.
 func indexCycles(r *rand.Rand, n, cycles int, next func() (graph.Node, bool), after func(), policies ...Policy) {
 	learn := func(v graph.Node, born int) {
-		page := Page{Home: v == 0, Template: int32(r.IntN(5)), Depth: r.IntN(3), Links: r.IntN(90), Index: r.IntN(9) == 0, Born: born}
-		page.Kind, page.Main = Kind(max(0, r.IntN(6)-3)), r.IntN(3) == 0
+		profile := Profile{Home: v == 0, Template: int32(r.IntN(5)), Depth: r.IntN(3), Links: r.IntN(90), Index: r.IntN(9) == 0, Born: born}
+		profile.Kind, profile.Main = Kind(max(0, r.IntN(6)-3)), r.IntN(3) == 0
 		for _, p := range policies {
-			p.Learn(v, page)
+			p.Learn(v, profile)
 		}
 	}
 	for v := range n {
@@ -182,7 +182,7 @@ func indexCycles(r *rand.Rand, n, cycles int, next func() (graph.Node, bool), af
 		for _, p := range policies {
 			p.Begin(Time(t), k)
 		}
-		c := Cycle{Full: r.IntN(8) == 0, H: &H{}}
+		c := Cycle{Full: r.IntN(8) == 0, H: &CoverGraph{}}
 		spent := r.IntN(k + 1)
 		if r.IntN(2) == 0 {
 			spent = k
@@ -195,19 +195,19 @@ func indexCycles(r *rand.Rand, n, cycles int, next func() (graph.Node, bool), af
 			if r.IntN(40) == 0 { // the caller's own choice
 				v = graph.Node(r.IntN(n))
 			}
-			visit := Visit{Page: v, Cost: 1, Gone: r.IntN(30) == 0, Failed: r.IntN(20) == 0}
-			visit.Failed = visit.Failed && !visit.Gone
-			if !visit.Gone && !visit.Failed && r.IntN(4) == 0 {
+			refetch := Refetch{Page: v, Cost: 1, Gone: r.IntN(30) == 0, Failed: r.IntN(20) == 0}
+			refetch.Failed = refetch.Failed && !refetch.Gone
+			if !refetch.Gone && !refetch.Failed && r.IntN(4) == 0 {
 				from := r.IntN(n)
 				for y := from; y < min(n, from+r.IntN(4)); y++ {
-					visit.Led = append(visit.Led, graph.Node(y))
+					refetch.Led = append(refetch.Led, graph.Node(y))
 				}
 			}
-			if !visit.Failed {
-				gone[v] = visit.Gone
+			if !refetch.Failed {
+				gone[v] = refetch.Gone
 			}
 			for _, p := range policies {
-				p.Observe(visit)
+				p.Observe(refetch)
 			}
 		}
 		for range r.IntN(3) {
@@ -218,7 +218,7 @@ func indexCycles(r *rand.Rand, n, cycles int, next func() (graph.Node, bool), af
 			learn(graph.Node(r.IntN(n)), 0) // what is known of it is different now
 		}
 		if c.Full {
-			c.H, _ = randomH(r, n, r.IntN(6))
+			c.H, _ = randomCoverGraph(r, n, r.IntN(6))
 			for v := range graph.Node(n) {
 				switch {
 				case gone[v] && r.IntN(3) == 0:

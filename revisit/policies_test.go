@@ -8,9 +8,9 @@ import (
 	"forage/graph"
 )
 
-// randomH returns an H in which each of n old documents covers each of m new pages, numbered
+// randomCoverGraph returns an H in which each of n old documents covers each of m new pages, numbered
 // from n, with a chance of its own, and N(x) of all old documents.
-func randomH(r *rand.Rand, n, m int) (*H, [][]graph.Node) {
+func randomCoverGraph(r *rand.Rand, n, m int) (*CoverGraph, [][]graph.Node) {
 	cover := make([][]graph.Node, n)
 	var fresh, old []graph.Node
 	for y := range m {
@@ -25,7 +25,7 @@ func randomH(r *rand.Rand, n, m int) (*H, [][]graph.Node) {
 			}
 		}
 	}
-	return NewH(fresh, nil, old, func(v graph.Node) []graph.Node {
+	return NewCoverGraph(fresh, nil, old, func(v graph.Node) []graph.Node {
 		if int(v) < n {
 			return cover[v]
 		}
@@ -50,12 +50,12 @@ func TestVanishingSite(t *testing.T) {
 				if !ok {
 					break
 				}
-				f := Fetch{Gone: week >= 2 && week < 8, Links: 3}
+				f := Answer{Gone: week >= 2 && week < 8, Links: 3}
 				if week >= 8 {
 					fetches++
 				}
-				visit := s.Observe(v, f)
-				if visit.Found != nil {
+				refetch := s.Observe(v, f)
+				if refetch.Found != nil {
 					t.Fatal("an old page is found again")
 				}
 			}

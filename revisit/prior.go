@@ -3,7 +3,7 @@ package revisit
 import "math"
 
 // A Prior tells what share of a cycle's new pages a document shows of which nothing is known
-// but its Page. The shares of home and of main lists are of all new pages, the others of what
+// but its Profile. The shares of home and of main lists are of all new pages, the others of what
 // these do not show.
 type Prior struct {
 	Home float64
@@ -38,7 +38,7 @@ func PriorSites() []string {
 }
 
 // Of returns the share that a document shows; last says that it is the last page of a list.
-func (r *Prior) Of(p *Page, last bool) float64 {
+func (r *Prior) Of(p *Profile, last bool) float64 {
 	switch classOf(p, last) {
 	case classHome:
 		return r.Home
@@ -74,7 +74,7 @@ const (
 	numClasses  = classNumber + 1
 )
 
-func classOf(p *Page, last bool) int {
+func classOf(p *Profile, last bool) int {
 	switch {
 	case p.Kind != HTML && p.Main:
 		return classMain
@@ -105,7 +105,7 @@ type Experience [numClasses]struct{ documents, share, split float64 }
 
 // Add counts a document in a cycle that had new pages. share is the part of these that it
 // showed, split the same with each page divided by the number of old documents that showed it.
-func (e *Experience) Add(p *Page, last bool, share, split float64) {
+func (e *Experience) Add(p *Profile, last bool, share, split float64) {
 	class := classOf(p, last)
 	in := []int{class}
 	if class == classPage {

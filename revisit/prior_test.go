@@ -9,7 +9,7 @@ import (
 // that show .1, all of it alone. Weighted by the roots of 100 and 4 that makes .025.
 func TestLearnPrior(t *testing.T) {
 	var a, b Experience
-	page := Page{Links: 30, Depth: 1}
+	page := Profile{Links: 30, Depth: 1}
 	for range 100 {
 		a.Add(&page, false, .01, .01)
 	}
@@ -27,7 +27,7 @@ func TestLearnPrior(t *testing.T) {
 	near("links", p.Links[2], .025)
 	near("depth", p.Depth[1], 1)
 	near("last page", p.Of(&page, true), 4*.2)
-	near("home, which nobody taught", p.Of(&Page{Home: true}, false), prior.Home)
+	near("home, which nobody taught", p.Of(&Profile{Home: true}, false), prior.Home)
 	if got := LearnPrior(nil); got != prior {
 		t.Errorf("nobody teaches %+v, want the default", got)
 	}
@@ -36,20 +36,20 @@ func TestLearnPrior(t *testing.T) {
 // TestPrior is the default by class.
 func TestPrior(t *testing.T) {
 	for _, c := range []struct {
-		p    Page
+		p    Profile
 		last bool
 		want float64
 	}{
-		{Page{Home: true, Links: 100}, false, .56},
-		{Page{Kind: Sitemap, Main: true}, false, .66},
-		{Page{Kind: Feed}, false, .001},
-		{Page{Links: 100}, true, .06},
-		{Page{Links: 4}, false, .001},
-		{Page{Links: 19, Depth: 1}, false, .002 * .6},
-		{Page{Links: 20, Depth: 5, Index: true}, false, .006 * .2},
-		{Page{Links: 20, Depth: 1, List: 1, Number: 7}, false, .006 * .6 * .3},
-		{Page{Links: 20, Depth: 1, List: 1, Number: 7}, true, .06},
-		{Page{Links: 60, Index: true}, false, .03 + .15},
+		{Profile{Home: true, Links: 100}, false, .56},
+		{Profile{Kind: Sitemap, Main: true}, false, .66},
+		{Profile{Kind: Feed}, false, .001},
+		{Profile{Links: 100}, true, .06},
+		{Profile{Links: 4}, false, .001},
+		{Profile{Links: 19, Depth: 1}, false, .002 * .6},
+		{Profile{Links: 20, Depth: 5, Index: true}, false, .006 * .2},
+		{Profile{Links: 20, Depth: 1, List: 1, Number: 7}, false, .006 * .6 * .3},
+		{Profile{Links: 20, Depth: 1, List: 1, Number: 7}, true, .06},
+		{Profile{Links: 60, Index: true}, false, .03 + .15},
 	} {
 		if got := prior.Of(&c.p, c.last); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%+v shows %g, want %g", c.p, got, c.want)

@@ -89,27 +89,27 @@ func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 	return b
 }
 
-func (s *Site) appendFetch(b []byte, v graph.Node, f *Fetch) []byte {
+func (s *Site) appendFetch(b []byte, v graph.Node, a *Answer) []byte {
 	var flags uint64
-	for i, on := range []bool{f.NotModified, f.Gone, f.Failed, f.Changed, len(f.Same) > 0} {
+	for i, on := range []bool{a.NotModified, a.Gone, a.Failed, a.Changed, len(a.Same) > 0} {
 		if on {
 			flags |= 1 << i
 		}
 	}
 	b = binary.AppendUvarint(b, 1+uint64(v))
 	b = binary.AppendUvarint(b, flags)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f.Cost))
-	b = binary.AppendUvarint(b, uint64(f.Links))
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(a.Cost))
+	b = binary.AppendUvarint(b, uint64(a.Links))
 	var gained []Key
-	for _, k := range f.Gained {
+	for _, k := range a.Gained {
 		if u, ok := s.node[k]; ok && (s.found[u] > s.last[v] || s.docs[u].Kind != HTML || s.gone[u]) {
 			gained = append(gained, k)
 		}
 	}
 	b = appendKeys(b, gained)
-	b = s.appendDocuments(b, f.Found)
-	if len(f.Same) > 0 {
-		same := slices.Clone(f.Same)
+	b = s.appendDocuments(b, a.Found)
+	if len(a.Same) > 0 {
+		same := slices.Clone(a.Same)
 		slices.Sort(same)
 		b = binary.AppendUvarint(b, uint64(len(same)))
 		last := Key(0)
@@ -154,20 +154,20 @@ func (s *Site) Replay(record []byte) error {
 		if r.bad || !s.begun {
 			return fmt.Errorf("%w: a cycle before the first crawl", ErrRecord)
 		}
-		if p, ok := s.policy.(Recaller); ok {
-			p.Recall(true)
-			defer p.Recall(false)
+		if p, ok := s.policy.(Replayer); ok {
+			p.Replaying(true)
+			defer p.Replaying(false)
 		}
 		s.begin(now, budget, full)
 		for {
-			v, f, ok := r.fetch()
+			v, a, ok := r.fetch()
 			if !ok {
 				break
 			}
 			if r.bad || int(v) >= len(s.docs) {
 				return fmt.Errorf("%w: cycle %d: document %d of %d", ErrRecord, s.cycle, v, len(s.docs))
 			}
-			s.Observe(v, f)
+			s.Observe(v, a)
 		}
 		s.fresh = r.documents()
 		if r.bad || !full && len(s.fresh) > 0 {
@@ -261,25 +261,25 @@ func (r *reader) documents() []Document {
 }
 
 // fetch returns ok=false at the end of a cycle's fetches.
-func (r *reader) fetch() (v graph.Node, f Fetch, ok bool) {
+func (r *reader) fetch() (v graph.Node, a Answer, ok bool) {
 	n := r.uvarint()
 	if n == 0 {
-		return 0, f, false
+		return 0, a, false
 	}
 	flags := r.uvarint()
-	f.NotModified, f.Gone = flags&flagNotModified != 0, flags&flagGone != 0
-	f.Failed, f.Changed = flags&flagFailed != 0, flags&flagChanged != 0
+	a.NotModified, a.Gone = flags&flagNotModified != 0, flags&flagGone != 0
+	a.Failed, a.Changed = flags&flagFailed != 0, flags&flagChanged != 0
 	if b := r.take(8); b != nil {
-		f.Cost = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		a.Cost = math.Float64frombits(binary.LittleEndian.Uint64(b))
 	}
-	f.Links = int(r.uvarint())
-	f.Gained, f.Found = r.keys(), r.documents()
+	a.Links = int(r.uvarint())
+	a.Gained, a.Found = r.keys(), r.documents()
 	if flags&flagSame != 0 {
 		last := Key(0)
 		for range r.count(1) {
 			last += Key(r.uvarint())
-			f.Same = append(f.Same, last)
+			a.Same = append(a.Same, last)
 		}
 	}
-	return graph.Node(n - 1), f, true
+	return graph.Node(n - 1), a, true
 }

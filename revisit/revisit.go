@@ -2,8 +2,11 @@
 // found at the least cost, from the history of earlier fetches only.
 //
 // Start with Policy, which New makes by name. A policy never fetches and sees no URL: it is
-// told of documents by number, with what there is to know of each (Page), chooses with Next,
-// and learns from the outcome of each fetch (Visit) and of each cycle (Cycle).
+// told of documents by number, with what there is to know of each (Profile), chooses with Next,
+// and learns from the outcome of each fetch of an old document (Refetch) and of each cycle
+// (Cycle). Best is the policy to use. History and Index are there for sites with frequent full
+// recrawls and for those of millions of documents, RoundRobin and Audit to compare with. The
+// policies of the paper are in package revisit/paper.
 //
 // Site stands between a policy and whoever fetches. It numbers documents, follows which page
 // led to which, and keeps a record of every cycle, from which any policy can be brought up to
@@ -16,7 +19,7 @@ import "forage/graph"
 // Time is whole seconds since the epoch.
 type Time int64
 
-// Kind tells what a document is. Only a Page is worth discovering; feeds and sitemaps are
+// Kind tells what a document is. Only HTML, a page, is worth discovering; feeds and sitemaps are
 // fetched again for the pages that they list.
 type Kind uint8
 
@@ -27,9 +30,9 @@ const (
 	Sitemap
 )
 
-// A Page is what is known of a document (a page, feed or sitemap) from its URL and its first
-// fetch. Everything that later fetches show is in Visit.
-type Page struct {
+// A Profile is what is known of a document (a page, feed or sitemap) from its URL and its first
+// fetch. Everything that later fetches show is in Refetch.
+type Profile struct {
 	Kind     Kind
 	Home     bool  // the page that the site starts from
 	Main     bool  // a feed or sitemap at a well-known place, linked from home, or part of a main sitemap
@@ -53,14 +56,14 @@ type Page struct {
 type Policy interface {
 	// Learn tells of a document that was just seen for the first time, or that Main or
 	// Links of a known one are different now. Nodes are small numbers but may leave gaps.
-	Learn(v graph.Node, p Page)
+	Learn(v graph.Node, p Profile)
 	// Begin starts a cycle in which at most budget old documents may be fetched.
 	Begin(now Time, budget int)
 	// Next returns the next old document, each at most once a cycle; ok=false: nothing left
 	// that is worth a fetch. It names no document that was found in this cycle.
 	Next() (v graph.Node, ok bool)
 	// Observe reports what the fetch showed at once.
-	Observe(v Visit)
+	Observe(r Refetch)
 	// End closes the cycle.
 	End(c Cycle)
 }
@@ -73,16 +76,19 @@ type Auditor interface {
 	Audit() bool
 }
 
-// A Recaller is a Policy that takes less time for cycles of which it is told afterwards.
-type Recaller interface {
+// A Replayer is a Policy that takes less time for cycles of which it is told afterwards.
+type Replayer interface {
 	Policy
-	// Recall(true) says that the cycles to come are over already, so that Next will not be
-	// called, until Recall(false).
-	Recall(past bool)
+	// Replaying(true) says that the cycles to come are replayed from records, so that Next will
+	// not be called, until Replaying(false).
+	Replaying(on bool)
 }
 
-// A Visit is one fetch of an old document, with everything that it led to.
-type Visit struct {
+// A Refetch is one fetch of an old document, with everything that it led to, as a policy is told
+// of it. It holds only what Site also knows when it replays a record, so that a policy learns the
+// same from a record as from the fetch; whether the fetch was an audit is not in it for that
+// reason. PastRefetch has what can be said of the same fetch when its cycle is over.
+type Refetch struct {
 	Page        graph.Node
 	Changed     bool    // its links to the site differ from those of the previous fetch
 	NotModified bool    // the server said so (304); Changed is false
@@ -106,7 +112,7 @@ type Cycle struct {
 	Full bool // every known document was fetched; Observe told of those that Next chose, if any
 	New  int  // |Y_t|: pages found in the cycle
 	// H holds N(x) of every document fetched that leads to pages of this cycle.
-	H *H
+	H *CoverGraph
 	// Gone and Back are the documents that a full recrawl found gone, and there again, since
 	// it was last known. Empty unless Full.
 	Gone, Back []graph.Node

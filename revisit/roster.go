@@ -4,23 +4,23 @@ import "forage/graph"
 
 // A roster is what the simple policies know of the documents of a site.
 type roster struct {
-	pages []Page
-	known []bool
-	gone  []bool
-	born  []int32 // cycle in which it was learnt
-	last  []int32 // cycle of the last fetch; of Learn before that
-	count int     // documents known
-	cycle int
-	queue []turn // by last, then by the order of Learn or fetch; entries may be stale
+	profiles []Profile
+	known    []bool
+	gone     []bool
+	born     []int32 // cycle in which it was learnt
+	last     []int32 // cycle of the last fetch; of Learn before that
+	count    int     // documents known
+	cycle    int
+	queue    []turn // by last, then by the order of Learn or fetch; entries may be stale
 }
 
 // learn takes in a document and reports whether it is new.
-func (r *roster) learn(v graph.Node, p Page) bool {
-	for int(v) >= len(r.pages) {
-		r.pages, r.known = append(r.pages, Page{}), append(r.known, false)
+func (r *roster) learn(v graph.Node, p Profile) bool {
+	for int(v) >= len(r.profiles) {
+		r.profiles, r.known = append(r.profiles, Profile{}), append(r.known, false)
 		r.gone, r.born, r.last = append(r.gone, false), append(r.born, 0), append(r.last, 0)
 	}
-	r.pages[v] = p
+	r.profiles[v] = p
 	if r.known[v] {
 		return false
 	}
@@ -31,7 +31,7 @@ func (r *roster) learn(v graph.Node, p Page) bool {
 }
 
 // fetched notes a fetch.
-func (r *roster) fetched(v Visit) {
+func (r *roster) fetched(v Refetch) {
 	r.last[v.Page] = int32(r.cycle)
 	r.queue = append(r.queue, turn{v.Page, int32(r.cycle)})
 	if !v.Failed {

@@ -9,7 +9,7 @@ type RoundRobin struct{ roster }
 var _ Policy = (*RoundRobin)(nil)
 
 // Learn takes in a document.
-func (p *RoundRobin) Learn(v graph.Node, page Page) { p.learn(v, page) }
+func (p *RoundRobin) Learn(v graph.Node, profile Profile) { p.learn(v, profile) }
 
 // Begin starts a cycle.
 func (p *RoundRobin) Begin(Time, int) { p.cycle++ }
@@ -18,7 +18,7 @@ func (p *RoundRobin) Begin(Time, int) { p.cycle++ }
 func (p *RoundRobin) Next() (graph.Node, bool) { return p.oldest(nil) }
 
 // Observe puts a document at the end of the queue.
-func (p *RoundRobin) Observe(v Visit) { p.fetched(v) }
+func (p *RoundRobin) Observe(v Refetch) { p.fetched(v) }
 
 // End notes what is gone.
 func (p *RoundRobin) End(c Cycle) { p.recrawled(c) }

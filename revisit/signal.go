@@ -48,16 +48,16 @@ const (
 func (g *signals) believed() bool { return g.expected >= enough && 10*g.missed <= g.expected }
 
 // check compares what the fetch of v showed with what was told of it in this cycle.
-func (s *Site) check(v graph.Node, f *Fetch) {
+func (s *Site) check(v graph.Node, a *Answer) {
 	g := &s.signals
-	if int(v) >= len(g.docs) || f.Gone || f.Failed {
+	if int(v) >= len(g.docs) || a.Gone || a.Failed {
 		return
 	}
 	d := &g.docs[v]
 	if int(d.same) == s.cycle {
 		rate := (g.all.changed + .1) / (g.all.fetches + 1)
 		g.expected += float64((d.changed + rate) / (d.fetches + 1))
-		if f.Changed {
+		if a.Changed {
 			g.missed++
 		}
 		if g.expected > mostExpected {
@@ -66,7 +66,7 @@ func (s *Site) check(v graph.Node, f *Fetch) {
 	}
 	for _, d := range []*signalled{d, &g.all} {
 		d.fetches++
-		if f.Changed {
+		if a.Changed {
 			d.changed++
 		}
 	}

@@ -51,7 +51,7 @@ func TestBelieved(t *testing.T) {
 					}
 				}
 				list, _ := s.Node(0)
-				s.Observe(list, Fetch{Same: same})
+				s.Observe(list, Answer{Same: same})
 				if first == 0 && s.signals.believed() {
 					first = c
 				}
@@ -62,7 +62,7 @@ func TestBelieved(t *testing.T) {
 					}
 					last[i] = c
 					v, _ := s.Node(Key(1 + i))
-					s.Observe(v, Fetch{Changed: changed})
+					s.Observe(v, Answer{Changed: changed})
 				}
 				s.End()
 			}
@@ -91,8 +91,8 @@ func TestObserveSignal(t *testing.T) {
 				break
 			}
 			chosen = append(chosen, s.Key(v))
-			f := Fetch{}
-			if s.Page(v).Kind == Sitemap {
+			f := Answer{}
+			if s.Profile(v).Kind == Sitemap {
 				f.Same = same
 			}
 			s.Observe(v, f)
@@ -132,14 +132,14 @@ func TestToldNothing(t *testing.T) {
 	s := NewSite(&scribe{})
 	s.Start(firstCrawl())
 	s.Begin(1, 2)
-	s.Observe(0, Fetch{})
-	s.Observe(5, Fetch{Same: []Key{0, 4}})
+	s.Observe(0, Answer{})
+	s.Observe(5, Answer{Same: []Key{0, 4}})
 	s.End()
 	if n := len(s.signals.docs); n != 0 {
 		t.Errorf("%d documents are counted, want 0", n)
 	}
 	s.Begin(2, 1)
-	s.Observe(5, Fetch{Same: []Key{0}})
+	s.Observe(5, Answer{Same: []Key{0}})
 	s.End()
 	if n := len(s.signals.docs); n != s.NumDocuments() {
 		t.Errorf("once told of one, %d documents are counted, want %d", n, s.NumDocuments())

@@ -23,8 +23,9 @@ type Document struct {
 	Links []Key
 }
 
-// A Fetch is what the fetch of an old document showed.
-type Fetch struct {
+// An Answer is what the server's answer showed when an old document was fetched, in the caller's
+// own keys. Observe turns it into the Refetch that the policy is told of.
+type Answer struct {
 	NotModified bool    // 304
 	Gone        bool    // 404 or 410
 	Failed      bool    // no answer worth the name
@@ -69,7 +70,7 @@ type Site struct {
 
 	node      map[Key]graph.Node
 	key       []Key
-	docs      []Page
+	docs      []Profile
 	last      []int32 // cycle of the last good fetch
 	found     []int32 // cycle in which it was found
 	gone      []bool  // the last fetch found it gone
@@ -92,7 +93,7 @@ type Site struct {
 // seen is a fetch of the open cycle.
 type seen struct {
 	v      graph.Node
-	fetch  Fetch        // full recrawls only; Found is moved to fresh
+	answer Answer       // full recrawls only; Found is moved to fresh
 	gained []graph.Node // what it links to of this cycle's documents
 }
 
@@ -119,8 +120,8 @@ func (s *Site) Node(k Key) (v graph.Node, ok bool) {
 // Last returns the cycle in which a document was fetched last and answered.
 func (s *Site) Last(v graph.Node) int { return int(s.last[v]) }
 
-// Page returns what is known of a document.
-func (s *Site) Page(v graph.Node) Page { return s.docs[v] }
+// Profile returns what is known of a document.
+func (s *Site) Profile(v graph.Node) Profile { return s.docs[v] }
 
 // Start adds the documents of the first crawl, all at once. It sorts them. It panics if called
 // again.
@@ -169,40 +170,40 @@ func (s *Site) Audit() bool {
 
 // Observe tells what the fetch of v showed and returns what the policy was told; in a full
 // recrawl, where order does not matter, only v is set.
-func (s *Site) Observe(v graph.Node, f Fetch) Visit {
+func (s *Site) Observe(v graph.Node, a Answer) Refetch {
 	if !s.open {
 		panic("revisit: Observe outside a cycle")
 	}
-	if f.Cost == 0 {
-		f.Cost = 1
+	if a.Cost == 0 {
+		a.Cost = 1
 	}
 	if s.full {
-		s.fresh = append(s.fresh, f.Found...)
-		f.Found = nil
-		s.visited = append(s.visited, seen{v: v, fetch: f})
-		return Visit{Page: v}
+		s.fresh = append(s.fresh, a.Found...)
+		a.Found = nil
+		s.visited = append(s.visited, seen{v: v, answer: a})
+		return Refetch{Page: v}
 	}
-	visit := Visit{Page: v, Changed: f.Changed, NotModified: f.NotModified, Gone: f.Gone, Failed: f.Failed, Cost: f.Cost}
-	visit.Found = s.learn(f.Found)
-	s.record = s.appendFetch(s.record, v, &f)
-	gained := s.gain(v, &f)
-	visit.Led = s.led(gained, s.last[v])
+	told := Refetch{Page: v, Changed: a.Changed, NotModified: a.NotModified, Gone: a.Gone, Failed: a.Failed, Cost: a.Cost}
+	told.Found = s.learn(a.Found)
+	s.record = s.appendFetch(s.record, v, &a)
+	gained := s.gain(v, &a)
+	told.Led = s.led(gained, s.last[v])
 	for _, u := range gained {
 		if s.gone[u] {
-			visit.Relinked = append(visit.Relinked, u)
+			told.Relinked = append(told.Relinked, u)
 		}
 	}
 	s.visited = append(s.visited, seen{v: v, gained: s.current(gained)})
-	if !f.Failed {
-		s.went(v, f.Gone)
+	if !a.Failed {
+		s.went(v, a.Gone)
 	}
-	if !f.Gone && !f.Failed {
+	if !a.Gone && !a.Failed {
 		s.last[v] = int32(s.cycle)
 	}
-	s.check(v, &f)
-	s.policy.Observe(visit)
-	s.tell(f.Same)
-	return visit
+	s.check(v, &a)
+	s.policy.Observe(told)
+	s.tell(a.Same)
+	return told
 }
 
 // went notes whether a fetch found v gone. What a sitemap listed counts no more then.
@@ -220,7 +221,7 @@ func (s *Site) End() Cycle {
 		s.recrawled(&c)
 	}
 	c.New = s.news
-	c.H = s.h()
+	c.H = s.coverGraph()
 	s.policy.End(c)
 	s.open = false
 	s.record = s.appendCycle(s.record)
@@ -232,31 +233,31 @@ func (s *Site) recrawled(c *Cycle) {
 	slices.SortFunc(s.visited, func(a, b seen) int { return int(a.v) - int(b.v) })
 	s.learn(s.fresh)
 	for i := range s.visited {
-		s.record = s.appendFetch(s.record, s.visited[i].v, &s.visited[i].fetch)
+		s.record = s.appendFetch(s.record, s.visited[i].v, &s.visited[i].answer)
 	}
 	var last []graph.Node
 	for i := range s.visited {
 		e := &s.visited[i]
-		if e.fetch.Failed {
+		if e.answer.Failed {
 			continue
 		}
-		if e.fetch.Gone != s.gone[e.v] {
-			s.went(e.v, e.fetch.Gone)
-			if e.fetch.Gone {
+		if e.answer.Gone != s.gone[e.v] {
+			s.went(e.v, e.answer.Gone)
+			if e.answer.Gone {
 				c.Gone = append(c.Gone, e.v)
 			} else {
 				c.Back = append(c.Back, e.v)
 			}
 		}
-		if !e.fetch.Gone {
-			e.gained = s.current(s.gain(e.v, &e.fetch))
+		if !e.answer.Gone {
+			e.gained = s.current(s.gain(e.v, &e.answer))
 			if slices.Equal(e.gained, last) { // as where every page shows the newest
 				e.gained = last
 			}
 			last = e.gained
 			s.last[e.v] = int32(s.cycle)
 		}
-		e.fetch = Fetch{}
+		e.answer = Answer{}
 	}
 }
 
@@ -280,7 +281,7 @@ func (s *Site) learn(docs []Document) []graph.Node {
 		s.node[d.Key] = v
 		s.key = append(s.key, d.Key)
 		list, number := s.lists.Of(d.Kind, d.Path)
-		s.docs = append(s.docs, Page{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML, Index: d.Kind == HTML && IsIndex(d.Path),
+		s.docs = append(s.docs, Profile{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML, Index: d.Kind == HTML && IsIndex(d.Path),
 			Template: s.templates.Of(d.Kind, d.Path), List: list, Number: number, Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle})
 		s.found = append(s.found, int32(s.cycle))
 		s.last = append(s.last, int32(s.cycle))
@@ -358,14 +359,14 @@ func (s *Site) main(marked []graph.Node, v graph.Node) []graph.Node {
 
 // gain translates the links that v gained, and keeps v's page up to date. The result holds
 // until the next call.
-func (s *Site) gain(v graph.Node, f *Fetch) []graph.Node {
+func (s *Site) gain(v graph.Node, a *Answer) []graph.Node {
 	s.gained = s.gained[:0]
-	for _, k := range f.Gained {
+	for _, k := range a.Gained {
 		if u, ok := s.node[k]; ok && u != v {
 			s.gained = append(s.gained, u)
 		}
 	}
-	if f.Gone || f.Failed || f.NotModified {
+	if a.Gone || a.Failed || a.NotModified {
 		return s.gained
 	}
 	var changed []graph.Node
@@ -381,8 +382,8 @@ func (s *Site) gain(v graph.Node, f *Fetch) []graph.Node {
 			changed = s.main(changed, u)
 		}
 	}
-	if s.docs[v].Links != f.Links {
-		s.docs[v].Links = f.Links
+	if s.docs[v].Links != a.Links {
+		s.docs[v].Links = a.Links
 		changed = append(changed, v)
 	}
 	for _, u := range changed {
@@ -432,8 +433,8 @@ func (s *Site) current(links []graph.Node) []graph.Node {
 	return out
 }
 
-// h returns H_t of the open cycle.
-func (s *Site) h() *H {
+// coverGraph returns H_t of the open cycle.
+func (s *Site) coverGraph() *CoverGraph {
 	var pages, lists, old []graph.Node
 	for v := len(s.docs) - 1; v >= 0 && int(s.found[v]) == s.cycle; v-- {
 		if s.docs[v].Kind == HTML {
@@ -449,7 +450,7 @@ func (s *Site) h() *H {
 			links[e.v] = e.gained
 		}
 	}
-	return NewH(pages, lists, old, func(v graph.Node) []graph.Node {
+	return NewCoverGraph(pages, lists, old, func(v graph.Node) []graph.Node {
 		if int(s.found[v]) == s.cycle {
 			return s.kids[v]
 		}

@@ -18,9 +18,9 @@ type scribe struct {
 	begun  int
 }
 
-func (p *scribe) Learn(v graph.Node, d Page)      { p.say("learn %d %+v", v, d) }
+func (p *scribe) Learn(v graph.Node, d Profile)   { p.say("learn %d %+v", v, d) }
 func (p *scribe) Begin(now Time, k int)           { p.begun++; p.say("begin %d %d", now, k) }
-func (p *scribe) Observe(v Visit)                 { p.say("observe %+v", v) }
+func (p *scribe) Observe(v Refetch)               { p.say("observe %+v", v) }
 func (p *scribe) End(c Cycle)                     { h := c.H; c.H = nil; p.say("end %+v %+v", c, *h) }
 func (p *scribe) ObserveSignal(same []graph.Node) { p.say("same %v", same) }
 func (p *scribe) say(f string, a ...any)          { p.told = append(p.told, fmt.Sprintf(f, a...)) }
@@ -65,13 +65,13 @@ func TestSite(t *testing.T) {
 
 	// Cycle 1: home shows post 6, which shows 7, which links back to 6.
 	s.Begin(100, 3)
-	v := s.Observe(0, Fetch{Changed: true, Links: 4, Gained: []Key{6}, Found: []Document{
+	v := s.Observe(0, Answer{Changed: true, Links: 4, Gained: []Key{6}, Found: []Document{
 		{Key: 6, Path: "/2019/11/c.html", Links: []Key{0, 7}}, {Key: 7, Path: "/2019/12/d.html", Links: []Key{6}}}})
 	if got, want := fmt.Sprintf("%+v", v), "{Page:0 Changed:true NotModified:false Gone:false Failed:false Cost:1 Led:[6 7] Found:[6 7] Relinked:[]}"; got != want {
 		t.Errorf("Observe = %s, want %s", got, want)
 	}
 	// The feed lists 7 only, but 7 leads to 6.
-	if v = s.Observe(3, Fetch{Changed: true, Links: 4, Gained: []Key{7}}); !slices.Equal(v.Led, []graph.Node{6, 7}) || v.Found != nil {
+	if v = s.Observe(3, Answer{Changed: true, Links: 4, Gained: []Key{7}}); !slices.Equal(v.Led, []graph.Node{6, 7}) || v.Found != nil {
 		t.Errorf("feed: %+v, want that it led to 6 and 7 and found none", v)
 	}
 	c := s.End()
@@ -81,11 +81,11 @@ func TestSite(t *testing.T) {
 
 	// Cycle 2: the part of the sitemap, last fetched in the first crawl, shows 6 and the old 2.
 	s.Begin(200, 1)
-	if v = s.Observe(4, Fetch{Changed: true, Links: 4, Gained: []Key{2, 6}}); !slices.Equal(v.Led, []graph.Node{6, 7}) {
+	if v = s.Observe(4, Answer{Changed: true, Links: 4, Gained: []Key{2, 6}}); !slices.Equal(v.Led, []graph.Node{6, 7}) {
 		t.Errorf("sitemap led to %v, want 6 and 7", v.Led)
 	}
 	// Home has shown 6 before; a link that it gains to 7 is not later than its last fetch.
-	if v = s.Observe(0, Fetch{Changed: true, Links: 5, Gained: []Key{7}}); v.Led != nil {
+	if v = s.Observe(0, Answer{Changed: true, Links: 5, Gained: []Key{7}}); v.Led != nil {
 		t.Errorf("home led to %v again", v.Led)
 	}
 	if c = s.End(); c.New != 0 || c.H.NumNew() != 0 {
@@ -100,16 +100,16 @@ func TestFullRecrawl(t *testing.T) {
 	s.Start(firstCrawl())
 	s.BeginFull(1)
 	for v := range 6 {
-		s.Observe(graph.Node(v), Fetch{Gone: true})
+		s.Observe(graph.Node(v), Answer{Gone: true})
 	}
 	if c := s.End(); len(c.Gone) != 6 || c.New != 0 {
 		t.Fatalf("End = %+v, want six gone", c)
 	}
 	s.BeginFull(2)
 	for v := 5; v > 0; v-- {
-		s.Observe(graph.Node(v), Fetch{})
+		s.Observe(graph.Node(v), Answer{})
 	}
-	s.Observe(0, Fetch{Changed: true, Links: 4, Gained: []Key{9}, Found: []Document{{Key: 9, Path: "/z"}}})
+	s.Observe(0, Answer{Changed: true, Links: 4, Gained: []Key{9}, Found: []Document{{Key: 9, Path: "/z"}}})
 	if c := s.End(); len(c.Back) != 6 || c.New != 1 || fmt.Sprint(c.H.Old) != "[[0]]" {
 		t.Fatalf("End = %+v, want six back and one new", c)
 	}
@@ -123,7 +123,7 @@ func TestSharedGains(t *testing.T) {
 	s.BeginFull(1)
 	found := []Document{{Key: 9, Path: "/z"}}
 	for v := range graph.Node(6) {
-		s.Observe(v, Fetch{Changed: true, Links: 4, Gained: []Key{9}, Found: found})
+		s.Observe(v, Answer{Changed: true, Links: 4, Gained: []Key{9}, Found: found})
 		found = nil
 	}
 	s.End()
@@ -151,7 +151,7 @@ func randomSite(r *rand.Rand, p *scribe) [][]byte {
 			if int(s.found[v]) == s.cycle || !s.full && r.IntN(3) > 0 {
 				continue
 			}
-			f := Fetch{Gone: r.IntN(9) == 0, Failed: r.IntN(9) == 0, Cost: []float64{0, 1, .1}[r.IntN(3)]}
+			f := Answer{Gone: r.IntN(9) == 0, Failed: r.IntN(9) == 0, Cost: []float64{0, 1, .1}[r.IntN(3)]}
 			if !f.Gone && !f.Failed {
 				f.Links, f.Changed = r.IntN(9), r.IntN(2) == 0
 				for range max(0, r.IntN(8)-4) {
@@ -238,7 +238,7 @@ func TestNewH(t *testing.T) {
 				old = append(old, graph.Node(v))
 			}
 		}
-		h := NewH(fresh, lists, old, func(v graph.Node) []graph.Node { return links[v] })
+		h := NewCoverGraph(fresh, lists, old, func(v graph.Node) []graph.Node { return links[v] })
 		of := h.Groups(n)
 		for _, x := range old {
 			want := map[graph.Node]bool{}
@@ -305,16 +305,16 @@ func TestRelinked(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		of    graph.Node
-		fetch Fetch
+		fetch Answer
 		want  []graph.Node
 	}{
-		{"there", 0, Fetch{Changed: true, Gained: []Key{1}}, nil},
-		{"gone", 2, Fetch{Gone: true}, nil},
-		{"linked", 0, Fetch{Changed: true, Gained: []Key{1, 2}}, []graph.Node{2}},
-		{"failed", 2, Fetch{Failed: true}, nil},
-		{"linked again", 3, Fetch{Changed: true, Gained: []Key{1}}, []graph.Node{2}},
-		{"back", 2, Fetch{Changed: true, Gained: []Key{0}}, nil},
-		{"linked once more", 0, Fetch{Changed: true, Gained: []Key{1}}, nil},
+		{"there", 0, Answer{Changed: true, Gained: []Key{1}}, nil},
+		{"gone", 2, Answer{Gone: true}, nil},
+		{"linked", 0, Answer{Changed: true, Gained: []Key{1, 2}}, []graph.Node{2}},
+		{"failed", 2, Answer{Failed: true}, nil},
+		{"linked again", 3, Answer{Changed: true, Gained: []Key{1}}, []graph.Node{2}},
+		{"back", 2, Answer{Changed: true, Gained: []Key{0}}, nil},
+		{"linked once more", 0, Answer{Changed: true, Gained: []Key{1}}, nil},
 	} {
 		now++
 		s.Begin(now, 1)

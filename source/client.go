@@ -139,7 +139,7 @@ func (c *Client) Ask(ctx context.Context, id string) (Answer, error) {
 		if err != nil {
 			return finish(Truncated, err.Error()), err
 		}
-		if state, why, err := c.judge(r); err != nil || state != Complete {
+		if state, why, err := c.classify(r); err != nil || state != Complete {
 			return finish(state, why), err
 		}
 		a.keep(c, r)
@@ -183,7 +183,7 @@ func (c *Client) list(ctx context.Context, id, template string, a *Answer, seen 
 		if err != nil {
 			return Truncated, err.Error(), err
 		}
-		if state, why, err := c.judge(r); err != nil || state != Complete {
+		if state, why, err := c.classify(r); err != nil || state != Complete {
 			if pages > 0 && state != Failed {
 				state = Truncated
 			}
@@ -384,8 +384,8 @@ type reply struct {
 	err    error  // of the connection or the JSON
 }
 
-// judge tells what a reply says of the node. An error concerns all nodes.
-func (c *Client) judge(r *reply) (State, string, error) {
+// classify tells what a reply says of the node. An error concerns all nodes.
+func (c *Client) classify(r *reply) (State, string, error) {
 	switch {
 	case r.status == http.StatusUnauthorized:
 		env := ""

@@ -65,7 +65,7 @@ func (p *Bandit) Begin(_ revisit.Time, budget int) {
 }
 
 // Observe notes what an arm led to.
-func (p *Bandit) Observe(v revisit.Visit) {
+func (p *Bandit) Observe(v revisit.Refetch) {
 	p.documents.Observe(v)
 	p.found += len(v.Found)
 	n := 0

@@ -70,7 +70,7 @@ func (p *Cliq) End(c revisit.Cycle) {
 
 // Clusters joins old documents i, j with J_ij ≥ 1−far, and so on along chains of such pairs:
 // the clusters of [DGKOPT07, §5.2]. Documents ascend in each, clusters by their first.
-func Clusters(h *revisit.H, far float64) [][]graph.Node {
+func Clusters(h *revisit.CoverGraph, far float64) [][]graph.Node {
 	by := make([][]int32, len(h.New))
 	for g, cols := range h.Cols {
 		for _, c := range cols {

@@ -7,7 +7,7 @@ import "forage/revisit"
 // Cover.
 type Cov struct {
 	documents
-	h *revisit.H // of the latest full recrawl that found pages; nil: none
+	h *revisit.CoverGraph // of the latest full recrawl that found pages; nil: none
 }
 
 var _ revisit.Policy = (*Cov)(nil)

@@ -18,7 +18,7 @@ type documents struct {
 const unknown = -1
 
 // Learn makes room for v.
-func (d *documents) Learn(v graph.Node, _ revisit.Page) {
+func (d *documents) Learn(v graph.Node, _ revisit.Profile) {
 	for int(v) >= len(d.born) {
 		d.born, d.gone = append(d.born, unknown), append(d.gone, false)
 	}
@@ -38,7 +38,7 @@ func (d *documents) Next() (graph.Node, bool) {
 }
 
 // Observe notes whether a document is gone. A fetch that failed says nothing of that.
-func (d *documents) Observe(v revisit.Visit) {
+func (d *documents) Observe(v revisit.Refetch) {
 	if !v.Failed {
 		d.gone[v.Page] = v.Gone
 	}

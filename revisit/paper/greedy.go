@@ -12,7 +12,7 @@ import (
 // many pages each choice added, at least one. Lazy: a gain only shrinks, so a stale top of
 // the heap is valued again and put back. Time O(k × groups × columns) at worst, memory
 // O(groups + columns).
-func Cover(h *revisit.H, k int, rho float64) (chosen []graph.Node, gain []int) {
+func Cover(h *revisit.CoverGraph, k int, rho float64) (chosen []graph.Node, gain []int) {
 	covered := make([]bool, len(h.New))
 	q := heap.Heap[group]{Items: make([]group, 0, len(h.Old)), Before: func(a, b group) bool {
 		return a.gain > b.gain || a.gain == b.gain && a.first < b.first
@@ -57,13 +57,13 @@ type group struct {
 // greedy cover. No crawl can run it; it bounds what the others reach.
 type Greedy struct {
 	documents
-	h *revisit.H
+	h *revisit.CoverGraph
 }
 
 var _ revisit.Policy = (*Greedy)(nil)
 
 // Reveal shows it what the coming cycle would find. It must come before each Begin.
-func (p *Greedy) Reveal(h *revisit.H) { p.h = h }
+func (p *Greedy) Reveal(h *revisit.CoverGraph) { p.h = h }
 
 // Begin plans the cover.
 func (p *Greedy) Begin(_ revisit.Time, budget int) { p.plan, _ = Cover(p.h, budget, 1) }

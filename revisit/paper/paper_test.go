@@ -12,9 +12,9 @@ import (
 	"forage/revisit"
 )
 
-// randomH returns an H in which each of n old documents covers each of m new pages, numbered
+// randomCoverGraph returns an H in which each of n old documents covers each of m new pages, numbered
 // from n, with a chance of its own, and N(x) of all old documents.
-func randomH(r *rand.Rand, n, m int) (*revisit.H, [][]graph.Node) {
+func randomCoverGraph(r *rand.Rand, n, m int) (*revisit.CoverGraph, [][]graph.Node) {
 	cover := make([][]graph.Node, n)
 	var fresh, old []graph.Node
 	for y := range m {
@@ -29,7 +29,7 @@ func randomH(r *rand.Rand, n, m int) (*revisit.H, [][]graph.Node) {
 			}
 		}
 	}
-	return revisit.NewH(fresh, nil, old, func(v graph.Node) []graph.Node {
+	return revisit.NewCoverGraph(fresh, nil, old, func(v graph.Node) []graph.Node {
 		if int(v) < n {
 			return cover[v]
 		}
@@ -86,7 +86,7 @@ func optimum(cover [][]graph.Node, k int) int {
 func TestCover(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		h, cover := randomH(r, 1+r.IntN(12), 1+r.IntN(30))
+		h, cover := randomCoverGraph(r, 1+r.IntN(12), 1+r.IntN(30))
 		k, rho := r.IntN(8)-1, float64(r.IntN(11))/10
 		got, gain := Cover(h, k, rho)
 		total := 0
@@ -120,7 +120,7 @@ func TestCover(t *testing.T) {
 func TestLemma1(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		_, cover := randomH(r, 2+r.IntN(9), 1+r.IntN(20))
+		_, cover := randomCoverGraph(r, 2+r.IntN(9), 1+r.IntN(20))
 		for k := 1; k <= 4; k++ {
 			order := byDegree(cover)
 			od := union(cover, order[:min(k, len(order))])
@@ -201,7 +201,7 @@ func clusters(cover [][]graph.Node, far float64) [][]graph.Node {
 	}
 	slices.Sort(fresh)
 	fresh = slices.Compact(fresh)
-	h := revisit.NewH(fresh, nil, old, func(v graph.Node) []graph.Node {
+	h := revisit.NewCoverGraph(fresh, nil, old, func(v graph.Node) []graph.Node {
 		if int(v) < len(cover) {
 			return cover[v]
 		}
@@ -335,9 +335,9 @@ func TestPaperPolicies(t *testing.T) {
 			}
 			want := &naive{name: name, alpha: cfg.Alpha, gone: map[graph.Node]bool{}, n: n}
 			for v := range graph.Node(n) {
-				p.Learn(v, revisit.Page{})
+				p.Learn(v, revisit.Profile{})
 			}
-			var latest *revisit.H
+			var latest *revisit.CoverGraph
 			for range 8 {
 				want.t++
 				k := 1 + r.IntN(n)
@@ -365,7 +365,7 @@ func TestPaperPolicies(t *testing.T) {
 				if !slices.Equal(got, plan) {
 					t.Fatalf("seed %d, %s, cycle %d: chose %v, want %v", seed, name, want.t, got, plan)
 				}
-				h, cover := randomH(r, n, r.IntN(6))
+				h, cover := randomCoverGraph(r, n, r.IntN(6))
 				c := revisit.Cycle{Full: r.IntN(3) > 0, H: h, New: h.NumNew()}
 				if c.Full {
 					for v := range graph.Node(n) {
@@ -420,8 +420,8 @@ func drive(t *testing.T, name string, seed uint64) string {
 	next := revisit.Key(10)
 	out := ""
 	for range 12 {
-		fetch := func(v graph.Node) revisit.Fetch {
-			f := revisit.Fetch{Gone: r.IntN(20) == 0, Failed: r.IntN(20) == 0}
+		fetch := func(v graph.Node) revisit.Answer {
+			f := revisit.Answer{Gone: r.IntN(20) == 0, Failed: r.IntN(20) == 0}
 			if !f.Gone && !f.Failed && r.IntN(3) == 0 {
 				f.Changed, f.Links = true, r.IntN(100)
 				for range r.IntN(3) {

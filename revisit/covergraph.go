@@ -8,19 +8,19 @@ import (
 	"forage/graph"
 )
 
-// H is the bipartite graph H_t of [DGKOPT07, §2.1] in groups: which old documents cover which
+// CoverGraph is the bipartite graph H_t of [DGKOPT07, §2.1] in groups: which old documents cover which
 // new pages, through chains of new pages. Old documents with the same N(x) are one group, new
 // pages covered by the same groups one column, so that a site on which every page links to
 // the newest posts stays small. Old documents that cover nothing and new pages that nothing
 // covers are not in it. Memory O(groups × columns + documents).
-type H struct {
+type CoverGraph struct {
 	Old  [][]graph.Node // by group: the documents, ascending; groups ascend by their first
 	New  [][]graph.Node // by column: the new pages, ascending; columns ascend by their first
 	Cols [][]int32      // by group: the columns that it covers, ascending, at least one
 }
 
 // NumNew returns the number of new pages in h.
-func (h *H) NumNew() int {
+func (h *CoverGraph) NumNew() int {
 	n := 0
 	for _, c := range h.New {
 		n += len(c)
@@ -29,7 +29,7 @@ func (h *H) NumNew() int {
 }
 
 // Size returns |N(x)| for the documents x of a group.
-func (h *H) Size(group int) int {
+func (h *CoverGraph) Size(group int) int {
 	n := 0
 	for _, c := range h.Cols[group] {
 		n += len(h.New[c])
@@ -38,7 +38,7 @@ func (h *H) Size(group int) int {
 }
 
 // Covers appends N(x) of the documents x of a group to dst.
-func (h *H) Covers(dst []graph.Node, group int) []graph.Node {
+func (h *CoverGraph) Covers(dst []graph.Node, group int) []graph.Node {
 	for _, c := range h.Cols[group] {
 		dst = append(dst, h.New[c]...)
 	}
@@ -46,7 +46,7 @@ func (h *H) Covers(dst []graph.Node, group int) []graph.Node {
 }
 
 // Groups returns the group of every old document, as a slice by node of length n; -1: none.
-func (h *H) Groups(n int) []int32 {
+func (h *CoverGraph) Groups(n int) []int32 {
 	of := make([]int32, n)
 	for i := range of {
 		of[i] = -1
@@ -60,9 +60,9 @@ func (h *H) Groups(n int) []int32 {
 }
 
 // Keep returns h without the new pages for which keep is false.
-func (h *H) Keep(keep func(y graph.Node) bool) *H {
+func (h *CoverGraph) Keep(keep func(y graph.Node) bool) *CoverGraph {
 	column := make([]int32, len(h.New))
-	out := &H{}
+	out := &CoverGraph{}
 	for c, pages := range h.New {
 		column[c] = -1
 		var kept []graph.Node
@@ -93,16 +93,16 @@ func (h *H) Keep(keep func(y graph.Node) bool) *H {
 	return out
 }
 
-// NewH returns H_t. The new pages are fresh, distinct, old the old documents that were fetched,
+// NewCoverGraph returns H_t. The new pages are fresh, distinct, old the old documents that were fetched,
 // distinct, and links what every document, old or new, links to now; it may name documents
 // that are neither. Chains lead through fresh and through, new documents that are not pages.
 //
 // New pages that are strongly connected are condensed first; then each distinct set of entry
 // points is followed once. No path is enumerated. Time O(links + distinct entry sets × (new
 // pages and their links)), memory 4 bytes times the largest new node beside the result.
-func NewH(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node) *H {
+func NewCoverGraph(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node) *CoverGraph {
 	if len(fresh) == 0 {
-		return &H{}
+		return &CoverGraph{}
 	}
 	// The induced graph on the new documents, numbered as in all.
 	all := slices.Concat(fresh, through)
@@ -198,7 +198,7 @@ func NewH(fresh, through, old []graph.Node, links func(graph.Node) []graph.Node)
 		}
 	}
 	columns := make(map[string]int32)
-	h := &H{Old: docs, Cols: make([][]int32, len(docs))}
+	h := &CoverGraph{Old: docs, Cols: make([][]int32, len(docs))}
 	column := make([]int32, len(dag))
 	for c := range column {
 		column[c] = -1

@@ -16,9 +16,9 @@ import (
 // smallBody is how much is read of a body that serves only to tell what kind of answer this is.
 const smallBody = 16 << 10
 
-// judge fills o from the status, the header and as much of the body as the answer deserves, and
+// classify fills o from the status, the header and as much of the body as the answer deserves, and
 // as comes before end.
-func (c *Client) judge(ctx context.Context, r *Request, o *Outcome, body io.Reader, end time.Time) {
+func (c *Client) classify(ctx context.Context, r *Request, o *Outcome, body io.Reader, end time.Time) {
 	o.ContentType = o.Header.Get("Content-Type")
 	o.ETag = o.Header.Get("ETag")
 	o.LastModified = o.Header.Get("Last-Modified")

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// quiet reports whether an idle connection is open and nothing came on it. A server that
+// isIdle reports whether an idle connection is open and nothing came on it. A server that
 // closed it, or said something that nobody asked for, must not answer the next request there.
-func quiet(c net.Conn) bool {
+func isIdle(c net.Conn) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return false
