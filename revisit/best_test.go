@@ -10,10 +10,10 @@ import (
 	"forage/graph"
 )
 
-// TestTwins tells best of eight cycles. Documents 0 and 1 show each one's new page, 2 showed
-// one of its own once, 3 nothing. After a full recrawl one of the twins is worth a fetch;
+// TestDuplicates tells best of eight cycles. Documents 0 and 1 show each one's new page, 2 showed
+// one of its own once, 3 nothing. After a full recrawl one of the duplicates is worth a fetch;
 // after a budgeted cycle, or for the least difference between them, the other comes second.
-func TestTwins(t *testing.T) {
+func TestDuplicates(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		full  bool

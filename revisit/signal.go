@@ -103,24 +103,3 @@ func (s *Site) tell(same []Key) {
 		p.ObserveSignal(told)
 	}
 }
-
-var _ SignalObserver = (*Best)(nil)
-
-// ObserveSignal leaves documents out of the cycle as if their servers had answered 304 at no
-// cost: the time since their last fetch showed nothing. What they usually show remains urgent
-// all the same: others show it too, and these may have changed.
-func (b *Best) ObserveSignal(same []graph.Node) {
-	for _, v := range same {
-		d := &b.docs[v]
-		if b.done[v] || d.misses > 0 {
-			continue
-		}
-		b.done[v] = true
-		b.seen = append(b.seen, seenNow{v, d.last})
-		d.last = int32(b.cycle)
-		b.oldest = append(b.oldest, turn{v, d.last})
-	}
-	if len(b.oldest) > 2*len(b.docs) {
-		b.oldest = slices.DeleteFunc(b.oldest, func(o turn) bool { return b.docs[o.v].last != o.last })
-	}
-}
