@@ -35,9 +35,6 @@ var ruleNames = []string{"indegree", "pagerank", "everything"}
 
 func (r Rule) String() string { return ruleNames[r] }
 
-// Rules returns the names of all rules.
-func Rules() []string { return ruleNames }
-
 // Ties tells which of two pages with the same score is kept.
 type Ties int
 
@@ -54,9 +51,6 @@ const (
 var tieNames = []string{"random", "id", "incumbent"}
 
 func (t Ties) String() string { return tieNames[t] }
-
-// TieNames returns the names of all ways to break ties.
-func TieNames() []string { return tieNames }
 
 // ParseRule returns the rule of that name.
 func ParseRule(name string) (Rule, error) {
@@ -212,14 +206,8 @@ func (d *Dynamics) Graph() *graph.CSR { return d.g }
 // Buffer appends the pages of the buffer to to, ascending.
 func (d *Dynamics) Buffer(to []graph.Node) []graph.Node { return d.in.appendTo(to) }
 
-// Holds reports whether v is in the buffer.
-func (d *Dynamics) Holds(v graph.Node) bool { return d.in.has(v) }
-
 // ZeroVotes returns how many pages of the buffer had not one link from the buffer before.
 func (d *Dynamics) ZeroVotes() int { return d.zero }
-
-// Followed returns how many links the last step followed.
-func (d *Dynamics) Followed() uint64 { return d.followed }
 
 // Deterministic reports whether a step depends on nothing but the buffer.
 func (d *Dynamics) Deterministic() bool { return d.c.Links == 0 || d.c.Links == 1 }

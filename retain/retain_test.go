@@ -516,7 +516,7 @@ func BenchmarkStep(b *testing.B) {
 			links := 0.0
 			for b.Loop() {
 				d.Step()
-				links += float64(d.Followed())
+				links += float64(d.followed)
 			}
 			b.ReportMetric(links/float64(b.N), "links/op")
 		})

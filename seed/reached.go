@@ -81,15 +81,6 @@ func (r *Reached) Within(hops int) int {
 	return n
 }
 
-// WeightWithin returns what the pages reached within so many hops are worth.
-func (r *Reached) WeightWithin(hops int) float64 {
-	w := 0.0
-	for _, x := range r.Weight[:hops+1] {
-		w += x
-	}
-	return w
-}
-
 // Hops returns the least number of hops from a seed to v, ok=false where it is not reached.
 func (r *Reached) Hops(v graph.Node) (hops int, ok bool) {
 	return int(r.hops[v]), r.hops[v] != 255
