@@ -59,7 +59,7 @@ func (h *CoverGraph) Groups(n int) []int32 {
 	return of
 }
 
-// Keep returns h without the new pages for which keep is false.
+// Keep returns a new graph and leaves h as it is: h without the new pages for which keep is false.
 func (h *CoverGraph) Keep(keep func(y graph.Node) bool) *CoverGraph {
 	column := make([]int32, len(h.New))
 	out := &CoverGraph{}
@@ -124,6 +124,8 @@ func NewCoverGraph(fresh, through, old []graph.Node, links func(graph.Node) []gr
 			}
 		}
 	}
+	// Pages of one strongly connected component are covered by the same documents, so from here
+	// on components stand for pages.
 	comp, dag := condense(out)
 
 	// Old documents by their set of entry components, then by what these reach.
@@ -188,6 +190,7 @@ func NewCoverGraph(fresh, through, old []graph.Node, links func(graph.Node) []gr
 		slices.Sort(cover)
 		docs, sets = append(docs, entries[k]), append(sets, cover)
 	}
+	// Different entry points may reach the same pages, as two posts that link to each other do.
 	docs, sets = join(docs, sets)
 
 	// Components covered by the same groups are one column.

@@ -170,7 +170,10 @@ func (p *History) cover(budget int) {
 	}
 }
 
-// lots sorts the documents into lots, number 0 those that count for nothing, and appends the
+// lots refines one lot of all documents by each group of each cycle in turn, oldest first: those
+// of a lot that are in the group, with the same part, move to a lot of their own. So documents end
+// in one lot exactly when they count for the same columns, and each lot knows its columns by the
+// one that it came from. It returns the lots, number 0 those that count for nothing, and appends the
 // weights of all columns.
 func (p *History) lots(weights *[]float64) []lot {
 	holder := make(map[roleOf]graph.Node)

@@ -41,7 +41,9 @@ func Hubs(cycles [][]PastRefetch, n int) []Hub {
 			d.led = append(d.led, r.Led...)
 		}
 	}
+	// In the order of their numbers, so that the strict comparison below gives ties to the lower.
 	slices.SortFunc(all, func(a, b document) int { return int(a.Page) - int(b.Page) })
+	// Gains are counted anew for each hub: there are few hubs, and few documents lead anywhere.
 	var hubs []Hub
 	covered := map[graph.Node]bool{}
 	for len(hubs) < n {

@@ -22,6 +22,12 @@ import (
 //
 // The documents of a full recrawl stand at its end, else with the fetch that found them. Keys
 // of links are kept only where Replay needs them.
+//
+// It holds what the caller said, not what Site made of it, so that a later version may work out
+// in another way what fetches led to; and nothing of the policy but what it chose, so that any
+// policy can take over. But fetches name their documents by node: the order in which learn gives
+// numbers is part of the format. appendFetch must run before the fetch changes last and gone,
+// from which it tells what Replay needs.
 const (
 	recordStart = 1
 	recordCycle = 2

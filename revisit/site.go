@@ -68,6 +68,8 @@ type Site struct {
 	open   bool // between Begin and End
 	begun  bool // Start was called
 
+	// By document, as are the slices below: node numbers are given in learn, are dense, and never
+	// change, so that key is the inverse of node.
 	node      map[Key]graph.Node
 	key       []Key
 	docs      []Profile
@@ -228,7 +230,9 @@ func (s *Site) End() Cycle {
 	return c
 }
 
-// recrawled works off a full recrawl.
+// recrawled takes in a full recrawl, of which nothing but the fetches was noted so far. Their order
+// must not matter, since a crawl that fetches everything at once has none: so documents are
+// numbered all together, and fetches taken in by node.
 func (s *Site) recrawled(c *Cycle) {
 	slices.SortFunc(s.visited, func(a, b seen) int { return int(a.v) - int(b.v) })
 	s.learn(s.fresh)
@@ -344,7 +348,8 @@ func (s *Site) learn(docs []Document) []graph.Node {
 	return pages
 }
 
-// main marks v, if it is a list, and what it lists as main, and appends what it marked.
+// main marks v, if it is a list, and what it lists as main, and appends what it marked. A main
+// list is one that the site itself leads to, and so likely to be kept up to date.
 func (s *Site) main(marked []graph.Node, v graph.Node) []graph.Node {
 	if s.docs[v].Kind == HTML || s.docs[v].Main {
 		return marked
