@@ -168,7 +168,7 @@ func setCoverFig3(ctx context.Context, env *Env) (*Result, error) {
 }
 
 // topByLinks returns the k pages of most links.
-func topByLinks(g *graph.CSR, k int) []graph.Node { return retain.TopBy(indegrees(g), k) }
+func topByLinks(g *graph.CSR, k int) []graph.Node { return graph.Top(indegrees(g), k, nil) }
 
 // [ST15, Fig. 4]: pages discovered from the layered cover's seeds against other lists of the same
 // size, by hop.
@@ -209,7 +209,7 @@ func setCoverFig4(ctx context.Context, env *Env) (*Result, error) {
 			{"layered", layered.Seeds},
 			{"reach", reach},
 			{"top in-degree", topByLinks(g, k)},
-			{"top PageRank", retain.TopBy(rank, k)},
+			{"top PageRank", graph.Top(rank, k, nil)},
 			{"random", retain.RandomStart(n, k, random)},
 		}
 		panel := Panel{Title: cg.name, X: "hops", Y: "pages reached"}

@@ -146,7 +146,7 @@ func buffers(ctx context.Context, env *Env) (*Result, error) {
 				return nil, err
 			}
 			b := int(x * float64(n))
-			bestLinks, bestRank := retain.TopBy(in, b), retain.TopBy(rank, b)
+			bestLinks, bestRank := graph.Top(in, b, nil), graph.Top(rank, b, nil)
 			var sum [12]float64
 			var cores [][]graph.Node
 			periods := map[any]bool{}
@@ -286,7 +286,7 @@ func variants(ctx context.Context, env *Env) (*Result, error) {
 			}
 			c := v.c
 			c.Buffer = int(x * max(1, v.buffers) * float64(n))
-			bestLinks, bestRank := retain.TopBy(in, c.Buffer), retain.TopBy(rank, c.Buffer)
+			bestLinks, bestRank := graph.Top(in, c.Buffer, nil), graph.Top(rank, c.Buffer, nil)
 			var sum [6]float64
 			for run := range runs {
 				random := rand.New(rand.NewPCG(env.Seed, uint64(run)))
@@ -363,7 +363,7 @@ func models(ctx context.Context, env *Env) (*Result, error) {
 			if l.Cyclic {
 				period, transient = l.Period, l.Transient
 			}
-			r.Add(m.Name, n, int(g.NumArcs()), x, share(len(l.Core), b), share(len(l.Core), n), period, transient, share(d.ZeroVotes(), b), l.Turnover, share(retain.Overlap(l.Final, retain.TopBy(in, b)), b))
+			r.Add(m.Name, n, int(g.NumArcs()), x, share(len(l.Core), b), share(len(l.Core), n), period, transient, share(d.ZeroVotes(), b), l.Turnover, share(retain.Overlap(l.Final, graph.Top(in, b, nil)), b))
 		}
 		env.progress("%s: done", m.Name)
 	}

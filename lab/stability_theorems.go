@@ -230,5 +230,5 @@ func theorem3(ctx context.Context, env *Env) (*Result, error) {
 
 // topOf returns the nodes of a share of the graph, at least one, that score best.
 func topOf[T float64 | uint32](score []T, share float64) []graph.Node {
-	return retain.TopBy(score, max(1, int(share*float64(len(score)))))
+	return graph.Top(score, max(1, int(share*float64(len(score)))), nil)
 }

@@ -184,7 +184,7 @@ func TestKeeperFindsTheTop(t *testing.T) {
 		}
 		k.EndRound()
 	}
-	if got := Overlap(k.Pages(nil), TopBy(in, b)); got < b*9/10 {
+	if got := Overlap(k.Pages(nil), graph.Top(in, b, nil)); got < b*9/10 {
 		t.Errorf("%d of %d kept are among the true top; want 90%%", got, b)
 	}
 	if s := k.Stats(); s.Kept != b || s.Core < b*8/10 {

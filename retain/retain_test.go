@@ -483,22 +483,6 @@ func TestRandomStartIsUniform(t *testing.T) {
 	}
 }
 
-func TestTopBy(t *testing.T) {
-	for _, tt := range []struct {
-		score []int
-		b     int
-		want  []graph.Node
-	}{
-		{[]int{1, 5, 3, 5}, 2, []graph.Node{1, 3}},
-		{[]int{2, 2, 2}, 2, []graph.Node{0, 1}},
-		{[]int{1}, 5, []graph.Node{0}},
-	} {
-		if got := TopBy(tt.score, tt.b); !slices.Equal(got, tt.want) {
-			t.Errorf("TopBy(%v, %d) = %v, want %v", tt.score, tt.b, got, tt.want)
-		}
-	}
-}
-
 func BenchmarkStep(b *testing.B) {
 	r := random(1)
 	const n = 1e6

@@ -1,11 +1,6 @@
 package retain
 
-import (
-	"cmp"
-	"slices"
-
-	"forage/graph"
-)
+import "forage/graph"
 
 // Voted returns how many pages of set some other page of set links to.
 func Voted(g *graph.CSR, set []graph.Node) int {
@@ -48,21 +43,4 @@ func Overlap(a, b []graph.Node) int {
 		}
 	}
 	return n
-}
-
-// TopBy returns the b nodes of highest score, ties by the lower number, ascending.
-func TopBy[T cmp.Ordered](score []T, b int) []graph.Node {
-	top := make([]graph.Node, len(score))
-	for v := range top {
-		top[v] = graph.Node(v)
-	}
-	slices.SortFunc(top, func(a, b graph.Node) int {
-		if c := cmp.Compare(score[b], score[a]); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
-	top = top[:min(b, len(top))]
-	slices.Sort(top)
-	return top
 }

@@ -234,7 +234,7 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 	if err != nil {
 		return err
 	}
-	topDegree, topRank := retain.TopBy(degree, c.Buffer), retain.TopBy(rank, c.Buffer)
+	topDegree, topRank := graph.Top(degree, c.Buffer, nil), graph.Top(rank, c.Buffer, nil)
 
 	runs := make([]retainRun, f.runs)
 	cores := make([][]graph.Node, f.runs)

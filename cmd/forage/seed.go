@@ -605,7 +605,7 @@ func (w *seedWork) firstLayer(t *seed.Task) ([]graph.Node, error) {
 				masked[v] = s + 1
 			}
 		}
-		best := retain.TopBy(masked, k)
+		best := graph.Top(masked, k, nil)
 		return slices.DeleteFunc(best, func(v graph.Node) bool { return masked[v] == 0 })
 	}
 	switch {
@@ -639,7 +639,7 @@ func (w *seedWork) firstLayer(t *seed.Task) ([]graph.Node, error) {
 				rank[v] = -1
 			}
 		}
-		best := retain.TopBy(rank, w.l0Rank)
+		best := graph.Top(rank, w.l0Rank, nil)
 		return slices.DeleteFunc(best, func(v graph.Node) bool { return rank[v] < 0 }), nil
 	case w.l0Trusted > 0:
 		return top(w.trust, w.l0Trusted), nil

@@ -46,9 +46,9 @@ func (w *seedWork) compare(ctx context.Context, t *seed.Task, seeds []graph.Node
 	}
 	lists := []list{
 		{w.method, seeds},
-		{"in-degree", retain.TopBy(links, k)},
-		{"pagerank", retain.TopBy(rank, k)},
-		{"harmonic", retain.TopBy(harmonic(g, r), k)},
+		{"in-degree", graph.Top(links, k, nil)},
+		{"pagerank", graph.Top(rank, k, nil)},
+		{"harmonic", graph.Top(harmonic(g, r), k, nil)},
 		{"random", retain.RandomStart(n, k, r)},
 	}
 	if w.against != "" {
