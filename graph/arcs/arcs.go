@@ -94,6 +94,8 @@ type Error struct {
 	Line int // from 1; 0 where the file as a whole is meant
 	Want string
 	Got  string // what stands there, shortened; "" where nothing does
+
+	NotArc bool // a line of an arc list is not two node numbers: it may be of another format
 }
 
 func (e *Error) Error() string {

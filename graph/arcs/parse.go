@@ -116,10 +116,13 @@ func (b *block) list(arcs []graph.Arc) (parsed, error) {
 // noArc is the error of a line that is no arc.
 func (b *block) noArc(i int) error {
 	line, _, _ := bytes.Cut(b.text[i:], []byte{'\n'})
+	want := "two node numbers, 'u v'"
 	if len(bytes.Trim(line, "0123456789 \t\r")) == 0 {
-		return b.wrong(i, "two node numbers, 'u v' (lists of successors are read with --format adjacency)")
+		want += " (lists of successors are read with --format adjacency)"
 	}
-	return b.wrong(i, "two node numbers, 'u v'")
+	err := b.wrong(i, want)
+	err.NotArc = true
+	return err
 }
 
 func (b *block) adjacency(arcs []graph.Arc) (parsed, error) {
@@ -196,7 +199,7 @@ func skipBlank(text []byte, i int) int {
 }
 
 // wrong is the error of the line at index i of the text.
-func (b *block) wrong(i int, want string) error {
+func (b *block) wrong(i int, want string) *Error {
 	end := i + bytes.IndexByte(b.text[i:], '\n')
 	got := shortened(string(bytes.TrimSpace(b.text[i:end])))
 	return &Error{File: b.file, Line: b.line + bytes.Count(b.text[:i], []byte{'\n'}), Want: want, Got: got}

@@ -29,8 +29,10 @@ var imports = map[string]string{
 	"graph/bv":            "graph graph/arcs",
 	"graph/gen":           "graph",
 	"graph/graphtest":     "graph",
+	"graph/labels":        "graph graph/arcs",
+	"graph/open":          "graph graph/arcs graph/bv internal/machine",
 	"cover":               "graph",
-	"cover/sets":          "graph graph/arcs cover",
+	"cover/sets":          "graph graph/arcs graph/bv cover",
 	"cover/covertest":     "graph cover",
 	"seed":                "graph cover",
 	"revisit":             "graph",
@@ -52,13 +54,14 @@ var imports = map[string]string{
 	"explore/exploretest": "graph explore",
 	"internal/heap":       "",
 	"internal/lint":       "",
+	"internal/machine":    "",
 	"internal/race":       "",
 	"internal/shared":     "",
 	"internal/spell":      "",
 	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
-	"cmd/forage": "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap source replay " +
-		"fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export lab",
+	"cmd/forage":          "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine cover cover/sets seed explore revisit retain snap source replay revisit/paper",
+	"fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export lab",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
