@@ -85,3 +85,12 @@ func (r *Reached) Within(hops int) int {
 func (r *Reached) Hops(v graph.Node) (hops int, ok bool) {
 	return int(r.hops[v]), r.hops[v] != 255
 }
+
+// ByHops returns how many pages are reached within 0, 1, … Depth hops.
+func (r *Reached) ByHops() []int {
+	by := make([]int, len(r.Pages))
+	for h := range by {
+		by[h] = r.Within(h)
+	}
+	return by
+}
