@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +23,7 @@ import (
 	"forage/cover/sets"
 	"forage/graph"
 	"forage/graph/arcs"
+	"forage/internal/machine"
 )
 
 type coverFlags struct {
@@ -144,7 +145,7 @@ type coverResult struct {
 }
 
 func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path string) (err error) {
-	res := &coverResult{BaseRSS: peakRSS()}
+	res := &coverResult{BaseRSS: machine.PeakRSS()}
 	check := cover.Algorithm(f.algorithm)
 	if f.algorithm == "auto" {
 		check = cover.NamePGreedy
@@ -169,18 +170,10 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if s.kind == "arcs" {
-		if s.csr, err = arcs.Load(path, arcs.Options{Format: arcs.List, Memory: int64(f.memory), Threads: f.o.Threads}); err != nil {
-			if bad := (*arcs.Error)(nil); errors.As(err, &bad) && strings.HasPrefix(bad.Want, "two node numbers") {
-				bad.Want = "two node numbers, 'u v' (without --format arcs a line is a set)"
-			}
-			return graphError(err)
-		}
-	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if f.weights != "" {
-		if f.o.Weights, err = readWeights(f.weights); err != nil {
-			return err
+		if f.o.Weights, err = sets.ReadCosts(f.weights); err != nil {
+			return graphError(err)
 		}
 	}
 	a, outOfCore, err := f.choose(s)
@@ -194,39 +187,36 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	var lists *cover.Lists
 	var scratch *sets.Scratch
 	if !outOfCore {
-		var info *sets.Info
-		lists, info, err = s.load(f.o.MaxDegree)
+		lists, err = s.Load(f.o.MaxDegree)
 		family = lists
-		if err == nil && info != nil {
-			res.Unsorted, res.Repeated = info.Unsorted, info.Repeated
-			err = f.takeCosts(info.Weights)
-		}
-		// The engine may use the lists up: they are read again for the check.
-		f.o.InPlace = f.improve == 0 && s.csr == nil
 		if wide := (*sets.Error)(nil); errors.As(err, &wide) && wide.Wide {
-			m, n, _, err := s.sizes(true)
+			m, n, _, err := s.Sizes(true)
 			if err != nil {
-				return err
+				return coverError(err)
 			}
 			if err := f.external(m, n, wide.Error()); err != nil {
 				return err
 			}
 			outOfCore = true
 		}
+		// The engine may use the lists up: they are read again for the check.
+		f.o.InPlace = f.improve == 0 && !s.InMemory()
 	}
 	if outOfCore {
 		a = cover.NameSPGreedy
 		if scratch, err = sets.NewScratch(f.temp); err != nil {
 			return coverError(err)
 		}
-		family, err = s.family()
-		if err == nil && s.file != nil {
-			res.Unsorted, res.Repeated = s.file.Unsorted, s.file.Repeated
-			err = f.takeCosts(s.file.Weights)
-		}
+		family, err = s.Family()
 	}
 	if err != nil {
-		return err
+		return coverError(err)
+	}
+	if s.Info != nil {
+		res.Unsorted, res.Repeated = s.Info.Unsorted, s.Info.Repeated
+		if err := f.takeCosts(s.Info.Weights); err != nil {
+			return err
+		}
 	}
 	res.Sets, res.Elements = family.NumSets(), family.NumElements()
 	if res.Sets == 0 {
@@ -271,9 +261,9 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 		if f.verify {
 			verified := endOnInterrupt(ctx, stderr) // nothing is written yet
 			defer verified()
-			again, err := s.family()
+			again, err := s.Family()
 			if err != nil {
-				return err
+				return coverError(err)
 			}
 			if err := cover.Verify(again, r, f.o); err != nil {
 				return err
@@ -308,7 +298,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	progress.end()
 	res.fill(r, f)
 	res.OutOfCore = outOfCore
-	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), peakRSS()
+	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), machine.PeakRSS()
 	for _, w := range r.Warnings {
 		fmt.Fprintf(stderr, "forage: warning: %s\n", w)
 	}
@@ -386,47 +376,28 @@ func (res *coverResult) tell(w io.Writer, f *coverFlags) {
 	}
 }
 
-func (f *coverFlags) tellPlan(w io.Writer, s *coverSource, a cover.Algorithm, outOfCore bool) error {
-	m, n, size, err := s.sizes(true)
+func (f *coverFlags) tellPlan(w io.Writer, s *sets.Source, a cover.Algorithm, outOfCore bool) error {
+	m, n, size, err := s.Sizes(true)
 	if err != nil {
-		return err
+		return coverError(err)
 	}
 	if wide := max(m, n) > graph.MaxNodes; wide && !outOfCore {
-		if err := f.external(m, n, fmt.Sprintf("%s: %d sets of elements below %d do not fit in memory as 32-bit numbers", s.path, m, n)); err != nil {
+		if err := f.external(m, n, fmt.Sprintf("%s: %d sets of elements below %d do not fit in memory as 32-bit numbers", s.Path, m, n)); err != nil {
 			return err
 		}
 		a, outOfCore = cover.NameSPGreedy, true
 	}
-	plan := struct {
-		Algorithm cover.Algorithm `json:"algorithm"`
-		OutOfCore bool            `json:"out_of_core"`
-		Sets      uint64          `json:"sets"`
-		Elements  uint64          `json:"elements"`
-		Size      uint64          `json:"size"`
-		Memory    uint64          `json:"memory"`
-		Limit     uint64          `json:"memory_free"`
-		Disk      uint64          `json:"disk"`
-		Free      uint64          `json:"disk_free"` // in the folder for level files; 0: not known
-		Seconds   float64         `json:"seconds"`
-		Fits      bool            `json:"fits"`
-	}{Algorithm: a, OutOfCore: outOfCore, Sets: m, Elements: n, Size: size}
-	plan.Memory = memoryFor(a, m, n, size, &f.o, f.improve > 0)
-	plan.Seconds = float64(size)/60e6 + f.improve.Seconds()
-	if outOfCore {
-		plan.Memory = n/4 + extraFor(m, n, &f.o) + 48<<20
-		plan.Disk = 3 * size
-		plan.Seconds = float64(size) / 25e6
-	}
+	plan := cover.NewPlan(a, outOfCore, m, n, size, &f.o, f.improve.Seconds())
 	temp := cmp.Or(f.temp, os.TempDir())
-	plan.Limit, plan.Free = freeMemory(), uint64(freeDisk(temp))
+	plan.Limit, plan.Free = machine.FreeMemory(), uint64(machine.FreeDisk(temp))
 	var why []string
-	if plan.Memory > plan.Limit {
+	memory, disk := plan.Lacks()
+	if memory {
 		why = append(why, fmt.Sprintf("it needs %s of memory and %s are free", binaryBytes(plan.Memory), binaryBytes(plan.Limit)))
 	}
-	if plan.Disk > plan.Free && plan.Free > 0 {
+	if disk {
 		why = append(why, fmt.Sprintf("it needs %s of disk and %s has %s free: --temp names another folder", binaryBytes(plan.Disk), temp, binaryBytes(plan.Free)))
 	}
-	plan.Fits = len(why) == 0
 	if f.json {
 		if err := printJSON(w, plan); err != nil {
 			return err
@@ -456,16 +427,79 @@ func writeSets(w io.Writer, ids []uint64) error {
 	return b.Flush()
 }
 
-// readWeights reads a cost a line.
-func readWeights(path string) ([]float64, error) {
-	var weights []float64
-	err := eachLine(path, func(line int, text string) error {
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(v >= 0 && v < math.Inf(1)) {
-			return fmt.Errorf("%s:%d: want a finite cost of at least 0, got %q", path, line, text)
+// source opens what is to be covered, in the format of --format.
+func (f *coverFlags) source(path string) (*sets.Source, error) {
+	switch sets.Format(f.format) {
+	case sets.Auto, sets.Arcs, sets.Text, sets.SCP, sets.Rail, sets.Binary:
+	default:
+		if _, err := os.Stat(path); err != nil {
+			return nil, badInput(err)
 		}
-		weights = append(weights, v)
-		return nil
-	})
-	return slices.Clip(weights), err
+		return nil, usagef("--format %q: want auto, sets, arcs, scp, rail or binary", f.format)
+	}
+	s, err := sets.OpenSource(path, sets.Format(f.format), arcs.Options{Memory: int64(f.memory), Threads: f.o.Threads})
+	if bad := (*arcs.Error)(nil); errors.As(err, &bad) && bad.NotArc {
+		bad.Want = "two node numbers, 'u v' (without --format arcs a line is a set)"
+	}
+	return s, coverError(err)
+}
+
+// coverError makes what is wrong with a file of sets, or with options, bad input.
+func coverError(err error) error {
+	var syntax *sets.Error
+	var option *cover.OptionError
+	switch {
+	case errors.As(err, &syntax), errors.Is(err, fs.ErrNotExist):
+		return badInput(err)
+	case errors.As(err, &option):
+		return badInput(fmt.Errorf("--%w", option))
+	}
+	return graphError(err)
+}
+
+// choose picks the engine: by name, or for auto the smallest cover that memory allows.
+func (f *coverFlags) choose(s *sets.Source) (a cover.Algorithm, outOfCore bool, err error) {
+	a = cover.Algorithm(f.algorithm)
+	if a == "auto" {
+		a = cover.NamePGreedy
+	}
+	limit := uint64(f.memory)
+	if limit == 0 {
+		limit = machine.FreeMemory() / 10 * 9
+	}
+	m, n, size, err := s.Sizes(false)
+	if err != nil {
+		return "", false, coverError(err)
+	}
+	if cover.Memory(a, m, n, size, &f.o, f.improve > 0) <= limit {
+		return a, false, nil
+	}
+	if m, n, size, err = s.Sizes(true); err != nil {
+		return "", false, coverError(err)
+	}
+	need := cover.Memory(a, m, n, size, &f.o, f.improve > 0)
+	if need <= limit && max(m, n) < graph.MaxNodes {
+		return a, false, nil
+	}
+	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", a, binaryBytes(need), binaryBytes(limit))
+	if f.memory == 0 {
+		why = fmt.Sprintf("%s takes %s in memory, and %s are free", a, binaryBytes(need), binaryBytes(limit))
+	}
+	return cover.NameSPGreedy, true, f.external(m, n, why)
+}
+
+// external refuses what does not work out of core; why tells what keeps it from memory.
+func (f *coverFlags) external(m, n uint64, why string) error {
+	switch {
+	case f.improve > 0:
+		return usagef("--improve: %s; it works in memory only", why)
+	case f.algorithm != "auto" && f.algorithm != string(cover.NameSPGreedy):
+		return usagef("%s; only spgreedy works out of core: leave --algorithm out, or name it", why)
+	case f.o.Q != 0:
+		return usagef("--q: %s; only spgreedy works out of core, and has no q", why)
+	}
+	if bits := cover.Bits(m, n, &f.o); bits > uint64(f.memory) && bits > machine.FreeMemory() {
+		return usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", binaryBytes(bits), n, binaryBytes(machine.FreeMemory()))
+	}
+	return nil
 }

@@ -62,30 +62,3 @@ func TestWideCover(t *testing.T) {
 		t.Errorf("exit code %d, %q, %q; the cover is %q, %v; want all sets, out of core", code, stdout.String(), stderr.String(), out, err)
 	}
 }
-
-// TestGraphPlanDisks: what is sorted counts against the folder for it, what stays against that
-// of the output, and both together where they are on one disk.
-func TestGraphPlanDisks(t *testing.T) {
-	here, other := t.TempDir(), "/dev/shm"
-	if device(other) == 0 || device(other) == device(here) {
-		t.Skip("no second file system at " + other)
-	}
-	far := freeDisk(here) + freeDisk(other) + 1<<40
-	for _, c := range []struct {
-		tmp  string
-		p    graphPlan
-		want string
-	}{
-		{other, graphPlan{Disk: far, Temp: far}, "it sorts "},
-		{other, graphPlan{Disk: far}, "it writes "},
-		{here, graphPlan{Disk: far, Temp: far}, "it writes "},
-		{other, graphPlan{Disk: 2, Temp: 1}, ""},
-	} {
-		in := graphFiles{tmp: c.tmp}
-		var out bytes.Buffer
-		err := in.tell(&out, c.p, here)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), "cannot fit: "+c.want) {
-			t.Errorf("%s %+v: %v, want %q", c.tmp, c.p, err, c.want)
-		}
-	}
-}

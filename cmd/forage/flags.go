@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // printJSON writes v as one line of JSON.
@@ -96,3 +97,28 @@ func (a *amount) of(total int) int {
 
 // sortedKeys returns the keys of m in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// every returns a function that is true once an interval has passed since it was, or since now.
+func every(interval time.Duration) (due func() bool) {
+	last := time.Now()
+	return func() bool {
+		now := time.Now()
+		if now.Sub(last) < interval {
+			return false
+		}
+		last = now
+		return true
+	}
+}
+
+// binaryBytes is a number of bytes with one digit after the point and a binary unit.
+func binaryBytes[T int64 | uint64](b T) string {
+	v := float64(b)
+	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
+		if v < 1024 {
+			return strconv.FormatFloat(v, 'f', min(1, len(unit)-1), 64) + " " + unit
+		}
+		v /= 1024
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + " TiB"
+}

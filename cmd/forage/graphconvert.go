@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,6 +11,8 @@ import (
 
 	"forage/graph/arcs"
 	"forage/graph/bv"
+	"forage/graph/open"
+	"forage/internal/machine"
 )
 
 type graphConvertFlags struct {
@@ -25,14 +26,14 @@ type graphConvertFlags struct {
 
 // converted is the result of graph convert.
 type converted struct {
-	Nodes       int      `json:"nodes"`
-	Arcs        uint64   `json:"arcs"`
-	Format      string   `json:"format"`
-	Bytes       int64    `json:"bytes"`
-	BitsPerLink *float64 `json:"bits_per_link"` // of the .graph file or the text; null without arcs
-	OnDisk      bool     `json:"sorted_on_disk"`
-	Seconds     float64  `json:"seconds"`
-	PeakRSS     int64    `json:"peak_rss"`
+	Nodes       int         `json:"nodes"`
+	Arcs        uint64      `json:"arcs"`
+	Format      open.Format `json:"format"`
+	Bytes       int64       `json:"bytes"`
+	BitsPerLink *float64    `json:"bits_per_link"` // of the .graph file or the text; null without arcs
+	OnDisk      bool        `json:"sorted_on_disk"`
+	Seconds     float64     `json:"seconds"`
+	PeakRSS     int64       `json:"peak_rss"`
 }
 
 func graphConvertCmd() *cobra.Command {
@@ -91,27 +92,26 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.in.start(cmd); err != nil {
 		return err
 	}
-	format, err := f.in.of(args)
+	o, err := f.in.options(args)
 	if err != nil {
 		return err
 	}
-	f.relabel = f.relabel || collection(args)
-	if f.relabel && (format == formatBV || format == "adjacency") {
-		return usagef("--relabel: nodes have names in arc lists, .csv files and GraphML, not in format %s", format)
+	o.Relabel = f.relabel || collection(args)
+	if o.Relabel && (o.Format == open.BV || o.Format == open.Adjacency) {
+		return usagef("--relabel: nodes have names in arc lists, .csv files and GraphML, not in format %s", o.Format)
 	}
-	d := arcs.AsWritten
 	if f.transpose {
-		d = arcs.Reversed
+		o.Direction = arcs.Reversed
 	}
 	if f.undirected {
-		d = arcs.Both
+		o.Direction = arcs.Both
 	}
 	if f.in.plan {
-		p, err := f.planned(args, format, to, d)
+		e, err := open.Estimate(args, o)
 		if err != nil {
-			return err
+			return graphError(err)
 		}
-		return f.in.tell(cmd.OutOrStdout(), p, filepath.Dir(f.out))
+		return f.in.tell(cmd.OutOrStdout(), open.PlanConvert(e, o, to), filepath.Dir(f.out))
 	}
 	names := f.out + ".names"
 	if f.out != "-" {
@@ -119,26 +119,26 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	g, err := f.in.open(args, format, d, f.relabel)
+	g, err := open.Open(args, o)
 	if err != nil {
-		return err
+		return graphError(err)
 	}
-	defer g.close()
-	if g.onDisk {
+	defer g.Close()
+	if g.OnDisk {
 		fmt.Fprintf(cmd.ErrOrStderr(), "forage: the graph exceeds the memory of %s: its %d arcs are sorted on disk\n", bytesText(int64(f.in.memory)), g.NumArcs())
 	}
-	n, ofArcs, err := f.in.writeGraph(cmd, g, f.out, to, f.config)
+	n, ofArcs, err := f.in.write(cmd, g, open.Target{Path: f.out, Format: to, BV: f.config})
 	if err != nil {
 		return err
 	}
-	if f.relabel && f.out != "-" {
+	if o.Relabel && f.out != "-" {
 		written := endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), names)
 		defer written()
-		if err := arcs.Create(names, func(w io.Writer) error { return arcs.WriteNames(w, g.names.Names) }); err != nil {
+		if err := arcs.Create(names, func(w io.Writer) error { return arcs.WriteNames(w, g.Names.Names) }); err != nil {
 			return err
 		}
 	}
-	r := converted{Nodes: g.NumNodes(), Arcs: g.NumArcs(), Format: to, Bytes: n, OnDisk: g.onDisk, Seconds: time.Since(start).Seconds(), PeakRSS: peakRSS()}
+	r := converted{Nodes: g.NumNodes(), Arcs: g.NumArcs(), Format: to, Bytes: n, OnDisk: g.OnDisk, Seconds: time.Since(start).Seconds(), PeakRSS: machine.PeakRSS()}
 	if r.Arcs > 0 {
 		b := 8 * float64(ofArcs) / float64(r.Arcs)
 		r.BitsPerLink = &b
@@ -157,85 +157,7 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// planned tells what the conversion would take.
-func (f *graphConvertFlags) planned(args []string, format, to string, d arcs.Direction) (graphPlan, error) {
-	e := arcs.Estimate{}
-	var err error
-	if f.relabel && format != formatGraphML {
-		e, err = guessNames(args)
-	} else {
-		e, err = f.in.estimate(args, format, d)
-	}
-	if err != nil {
-		return graphPlan{}, err
-	}
-	p := graphPlan{Nodes: e.Nodes, Arcs: e.Arcs, Exact: e.Exact, Seconds: reading(e, format)}
-	n, m := int64(e.Nodes), int64(e.Arcs)
-	sorted := false
-	switch {
-	case f.relabel || format == formatGraphML:
-		p.Memory = 104*n + 12*m
-		p.Seconds = float64(m) / 2e6
-	case format == formatBV && d == arcs.AsWritten:
-		p.Memory = 16 << 20
-	case format == formatBV:
-		p.Memory = turning(e.Nodes, e.Arcs, d)
-		sorted = p.Memory > int64(f.in.memory)
-	default:
-		p.Memory = 8*n + 12*m
-		sorted = p.Memory > int64(f.in.memory)
-	}
-	if sorted && f.in.memory > 0 {
-		p.Memory = max(int64(f.in.memory), 8<<20)
-		p.Temp = 10 * m
-		p.Disk = p.Temp
-		p.Seconds += float64(m) / 6e6
-	}
-	digits := int64(len(fmt.Sprint(max(1, n)))) + 1
-	switch to {
-	case formatBV:
-		p.Disk += m*3/2 + n // 12 bits an arc: weblike takes 10, real web graphs 2 to 4
-		p.Seconds += float64(m) / 10e6
-	case formatGraphML:
-		p.Disk += (30+2*digits)*m + 20*n
-		p.Seconds += float64(m) / 10e6
-	case "adjacency":
-		p.Disk += digits*m + n
-		p.Seconds += float64(m) / 40e6
-	default:
-		p.Disk += 2 * digits * m
-		p.Seconds += float64(m) / 30e6
-	}
-	return p, nil
-}
-
 // collection reports whether one of the paths is a folder of forage explore.
 func collection(paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { _, ok := arcs.Collection(p); return ok })
-}
-
-// guessNames estimates a list of arcs between names by its size.
-func guessNames(paths []string) (arcs.Estimate, error) {
-	e := arcs.Estimate{}
-	var files []string
-	for _, p := range paths {
-		more, err := arcs.Files(p)
-		if file, ok := arcs.Collection(p); ok {
-			more, err = []string{file}, nil
-		}
-		if err != nil {
-			return e, graphError(err)
-		}
-		files = append(files, more...)
-	}
-	for _, name := range files {
-		info, err := os.Stat(name)
-		if err != nil {
-			return e, badInput(err)
-		}
-		e.Text += info.Size()
-	}
-	e.Arcs = uint64(e.Text) / 24
-	e.Nodes = e.Arcs / 4
-	return e, nil
 }

@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"forage/graph/bv"
 	"forage/graph/gen"
+	"forage/graph/open"
+	"forage/internal/machine"
 )
 
 type graphGenerateFlags struct {
@@ -109,7 +110,7 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 	}
 	bytes := int64(0)
 	if f.out != "" {
-		if bytes, _, err = f.in.writeGraph(cmd, &graphRead{Scanner: g}, f.out, to, bv.Config{}); err != nil {
+		if bytes, _, err = f.in.write(cmd, &open.Graph{Scanner: g}, open.Target{Path: f.out, Format: to}); err != nil {
 			return err
 		}
 	}
@@ -119,34 +120,20 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 		return nil
 	case f.in.json:
 		return printJSON(cmd.OutOrStdout(), map[string]any{"model": m.Name, "nodes": g.NumNodes(), "arcs": g.NumArcs(), "checksum": sum, "seed": f.p.Seed,
-			"bytes": bytes, "seconds": time.Since(start).Seconds(), "peak_rss": peakRSS()})
+			"bytes": bytes, "seconds": time.Since(start).Seconds(), "peak_rss": machine.PeakRSS()})
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d arcs, checksum %s, %.1f s\n", m.Name, g.NumNodes(), g.NumArcs(), sum, time.Since(start).Seconds())
 	return nil
 }
 
-// planned tells what making the graph takes.
-func (f *graphGenerateFlags) planned(m gen.Generator, to string) graphPlan {
-	n := float64(f.p.Nodes)
-	arcs, rate := n*10, 5e6
-	switch {
-	case m.Name == "weblike":
-		arcs, rate = n*float64(f.p.Degree)*1.45, 15e6 // 1.43 at degree 21, 1.47 at degree 14
-	case m.Name == "copying":
-		arcs, rate = n*float64(f.p.Degree), 15e6
-	case f.p.Arcs > 0:
-		arcs = float64(f.p.Arcs)
-	case slices.Contains(m.Uses, "alpha") && f.p.Alpha > 2:
-		arcs = n * 4 / (f.p.Alpha - 2) // a bound for the usual exponents
-	}
-	p := graphPlan{Nodes: uint64(f.p.Nodes), Arcs: uint64(arcs), Memory: int64(8*n + 12*arcs), Seconds: arcs / rate}
-	if m.Name == "weblike" {
-		p.Memory = int64(8*n + 4*n*float64(f.p.Degree)*1.75)
-	}
+// planned tells what making the graph and writing it takes.
+func (f *graphGenerateFlags) planned(m gen.Generator, to open.Format) open.Plan {
+	arcs, memory, seconds := m.Cost(f.p)
+	p := open.Plan{Plan: true, Nodes: uint64(f.p.Nodes), Arcs: uint64(arcs), Memory: memory, Seconds: seconds}
 	switch {
 	case f.out == "":
-	case to == formatBV:
-		p.Disk = int64(1.5*arcs + n)
+	case to == open.BV:
+		p.Disk = int64(1.5*arcs + float64(f.p.Nodes))
 		p.Seconds += arcs / 10e6
 	default:
 		p.Disk = int64(arcs * 2 * float64(len(fmt.Sprint(f.p.Nodes))+1))

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +14,8 @@ import (
 	"forage/graph"
 	"forage/graph/arcs"
 	"forage/graph/bv"
+	"forage/graph/open"
+	"forage/internal/machine"
 )
 
 type graphStatFlags struct {
@@ -29,29 +30,11 @@ type graphStatFlags struct {
 
 // graphStats is the result of graph stat.
 type graphStats struct {
-	Nodes         int      `json:"nodes"`
-	Arcs          uint64   `json:"arcs"`
-	MeanDegree    *float64 `json:"mean_degree"` // null without nodes
-	MaxOut        int      `json:"max_outdegree"`
-	MaxOutNode    *int64   `json:"max_outdegree_node"` // null without arcs
-	MaxIn         int      `json:"max_indegree"`
-	MaxInNode     *int64   `json:"max_indegree_node"` // null without arcs
-	Sinks         int      `json:"without_successors"`
-	Sources       int      `json:"without_predecessors"`
-	Isolated      int      `json:"isolated"`
-	Loops         uint64   `json:"self_loops"`
-	Strong        *int     `json:"strong_components"` // these and the rest: null with --quick
-	LargestStrong *int     `json:"largest_strong"`
-	Weak          *int     `json:"weak_components"`
-	LargestWeak   *int     `json:"largest_weak"`
-	DistancesFrom int      `json:"distances_from"` // nodes
-	MeanDistance  *float64 `json:"mean_distance"`  // null where nothing is reached
-	Effective     *float64 `json:"effective_diameter"`
-	Farthest      *int     `json:"farthest"`
-	Iterations    *int     `json:"pagerank_iterations"` // null without --pagerank
-	BitsPerLink   *float64 `json:"bits_per_link"`       // null if the graph is no BV graph
-	Seconds       float64  `json:"seconds"`
-	PeakRSS       int64    `json:"peak_rss"`
+	*graph.Measures
+	Iterations  *int     `json:"pagerank_iterations"` // null without --pagerank
+	BitsPerLink *float64 `json:"bits_per_link"`       // null if the graph is no BV graph
+	Seconds     float64  `json:"seconds"`
+	PeakRSS     int64    `json:"peak_rss"`
 }
 
 func graphStatCmd() *cobra.Command {
@@ -95,39 +78,31 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.in.start(cmd, outputs...); err != nil {
 		return err
 	}
-	format, err := f.in.of(args)
+	o, err := f.in.options(args)
 	if err != nil {
 		return err
 	}
-	named := collection(args)
-	var e arcs.Estimate
-	if named {
-		e, err = guessNames(args)
-	} else {
-		e, err = f.in.estimate(args, format, arcs.AsWritten)
-	}
+	o.Relabel = collection(args)
+	e, err := open.Estimate(args, o)
 	if err != nil {
-		return err
+		return graphError(err)
 	}
-	p := f.planned(e, format)
+	p := open.PlanMeasure(e, o.Format, f.distances, f.quick, f.pagerank != "")
 	if f.in.plan {
 		return f.in.tell(cmd.OutOrStdout(), p, filepath.Dir(f.pagerank))
 	}
-	if format == formatBV && f.in.memory > 0 && p.Memory > int64(f.in.memory) {
+	if o.Format == open.BV && f.in.memory > 0 && p.Memory > int64(f.in.memory) {
 		return usagef("this needs %s of memory and may use %s; --quick needs less", bytesText(p.Memory), bytesText(int64(f.in.memory)))
 	}
-	read, err := f.in.open(args, format, arcs.AsWritten, named)
+	read, err := open.Open(args, o)
 	if err != nil {
-		return err
+		return graphError(err)
 	}
-	defer read.close()
-	var g graph.Graph
-	switch s := read.Scanner.(type) {
-	case graph.Graph:
-		g = s
-	default:
+	defer read.Close()
+	g, ok := read.Scanner.(graph.Graph)
+	if !ok {
 		return usagef("%s: the graph has %d nodes and %d arcs and exceeds the memory of %s; 'forage graph convert' to a .graph file makes one that is read where it lies",
-			args[0], s.NumNodes(), s.NumArcs(), bytesText(int64(f.in.memory)))
+			args[0], read.NumNodes(), read.NumArcs(), bytesText(int64(f.in.memory)))
 	}
 	r, err := f.measure(cmd, g)
 	if err != nil {
@@ -141,7 +116,7 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 		per := float64(bits) / float64(g.NumArcs())
 		r.BitsPerLink = &per
 	}
-	r.Seconds, r.PeakRSS = time.Since(start).Seconds(), peakRSS()
+	r.Seconds, r.PeakRSS = time.Since(start).Seconds(), machine.PeakRSS()
 	if f.in.json {
 		return printJSON(cmd.OutOrStdout(), r)
 	}
@@ -151,41 +126,14 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 
 // measure computes all that is asked for.
 func (f *graphStatFlags) measure(cmd *cobra.Command, g graph.Graph) (*graphStats, error) {
-	d, err := graph.CountDegrees(g)
+	m, err := graph.Measure(g, graph.MeasureConfig{Quick: f.quick, Distances: f.distances, Seed: f.seed, Threads: f.in.threads})
 	if err != nil {
 		return nil, err
 	}
-	r := &graphStats{Nodes: d.Nodes, Arcs: d.Arcs, MaxOut: d.MaxOut, MaxIn: d.MaxIn, Sinks: d.Sinks, Sources: d.Sources, Isolated: d.Isolated, Loops: d.Loops}
-	if d.Nodes > 0 {
-		mean := float64(d.Arcs) / float64(d.Nodes)
-		r.MeanDegree = &mean
-	}
-	if d.Arcs > 0 {
-		out, in := int64(d.MaxOutAt), int64(d.MaxInAt)
-		r.MaxOutNode, r.MaxInNode = &out, &in
-	}
+	r := &graphStats{Measures: m}
 	if f.degrees != "" {
-		if err := arcs.Create(f.degrees, func(w io.Writer) error { return writeDegrees(w, d) }); err != nil {
+		if err := arcs.Create(f.degrees, func(w io.Writer) error { return writeDegrees(w, m.Degrees) }); err != nil {
 			return nil, err
-		}
-	}
-	if !f.quick {
-		strong, count, err := graph.StrongComponents(g)
-		if err != nil {
-			return nil, err
-		}
-		largest := largestClass(strong)
-		r.Strong, r.LargestStrong = &count, &largest
-		weak, weakCount, err := graph.WeakComponents(g)
-		if err != nil {
-			return nil, err
-		}
-		largestWeak := largestClass(weak)
-		r.Weak, r.LargestWeak = &weakCount, &largestWeak
-		if f.distances > 0 && d.Nodes > 0 {
-			if err := f.measureDistances(g, r); err != nil {
-				return nil, err
-			}
 		}
 	}
 	if f.pagerank != "" {
@@ -211,47 +159,6 @@ func (f *graphStatFlags) measure(cmd *cobra.Command, g graph.Graph) (*graphStats
 		}
 	}
 	return r, nil
-}
-
-func (f *graphStatFlags) measureDistances(g graph.Graph, r *graphStats) error {
-	n := g.NumNodes()
-	rnd := rand.New(rand.NewPCG(f.seed, 0))
-	sources := make([]graph.Node, 0, f.distances)
-	if f.distances >= n {
-		for v := range n {
-			sources = append(sources, graph.Node(v))
-		}
-	} else {
-		chosen := map[graph.Node]bool{}
-		for len(sources) < f.distances {
-			if v := graph.Node(rnd.Uint64N(uint64(n))); !chosen[v] {
-				chosen[v] = true
-				sources = append(sources, v)
-			}
-		}
-	}
-	d, err := graph.CountDistances(g, sources, f.in.threads)
-	if err != nil {
-		return err
-	}
-	r.DistancesFrom = len(sources)
-	if mean, ok := d.Mean(); ok {
-		effective, _ := d.Effective(0.9)
-		farthest := d.Farthest()
-		r.MeanDistance, r.Effective, r.Farthest = &mean, &effective, &farthest
-	}
-	return nil
-}
-
-// largestClass returns how often the most frequent number occurs.
-func largestClass(class []graph.Node) int {
-	count := make([]uint32, len(class))
-	most := uint32(0)
-	for _, c := range class {
-		count[c]++
-		most = max(most, count[c])
-	}
-	return int(most)
 }
 
 // writeDegrees writes how many nodes have each degree that occurs.
@@ -294,32 +201,4 @@ func (r *graphStats) text(w io.Writer) {
 	if r.BitsPerLink != nil {
 		fmt.Fprintf(w, "%.3f bits an arc\n", *r.BitsPerLink)
 	}
-}
-
-// planned tells what the statistics take.
-func (f *graphStatFlags) planned(e arcs.Estimate, format string) graphPlan {
-	n, m := int64(e.Nodes), int64(e.Arcs)
-	p := graphPlan{Nodes: e.Nodes, Arcs: e.Arcs, Exact: e.Exact, Seconds: reading(e, format)}
-	work := 4 * n // degrees
-	if !f.quick {
-		work = 32 * n
-		p.Seconds += float64(m) / 20e6 * float64(2+f.distances)
-	}
-	if f.pagerank != "" {
-		work = max(work, 40*n)
-		p.Seconds += 80 * float64(m) / 60e6
-		p.Disk = 22 * n
-	}
-	switch format {
-	case formatBV:
-		p.Memory = work + 17*n/4 + 1<<20
-		if f.quick && f.pagerank == "" {
-			p.Memory = work + 1<<20
-		}
-	case formatGraphML:
-		p.Memory = 104*n + 12*m + work
-	default:
-		p.Memory = max(8*n+12*m, 8*n+4*m+work)
-	}
-	return p
 }

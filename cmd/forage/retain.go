@@ -14,6 +14,7 @@ import (
 
 	"forage/graph"
 	"forage/graph/arcs"
+	"forage/graph/labels"
 	"forage/retain"
 	"forage/snap"
 )
@@ -212,8 +213,8 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 	c.Buffer = min(c.Buffer, n)
 	var given []graph.Node
 	if f.start != "random" {
-		if given, err = readNodes(f.start, n); err != nil {
-			return err
+		if given, err = labels.ReadNodes(f.start, n); err != nil {
+			return graphError(err)
 		}
 		if len(given) == 0 {
 			return usagef("%s names no page to start from", f.start)
@@ -226,9 +227,9 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 		pages = slices.DeleteFunc(pages, func(v graph.Node) bool { return !first.Alive[v] })
 	}
 
-	degree := make([]uint32, n)
-	for _, v := range g.Succ {
-		degree[v]++
+	degree, err := graph.InDegrees(g)
+	if err != nil {
+		return err
 	}
 	rank, err := retain.FullRank(g, c)
 	if err != nil {

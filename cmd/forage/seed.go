@@ -9,10 +9,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,9 @@ import (
 	"forage/export"
 	"forage/graph"
 	"forage/graph/arcs"
+	"forage/graph/labels"
+	"forage/graph/open"
+	"forage/internal/machine"
 	"forage/retain"
 	"forage/seed"
 	"forage/store"
@@ -100,23 +104,26 @@ Files of pages hold a node number, a URL or a domain a line; URLs and domains ne
 					if err != nil {
 						return err
 					}
-					return f.run(cmd, g, func(n int) (*names, error) { return storeNames(v, n), nil })
+					return f.run(cmd, g, storeNames(v, g.NumNodes()))
 				})
 			}
 			call := callOf(cmd.Context())
 			if f.plan {
 				return f.planFor(cmd, call.path(args[0]))
 			}
-			g, closeGraph, err := f.in.open(call.path(args[0]))
+			g, closeGraph, err := f.in.view(call.path(args[0]))
 			if err != nil {
 				return err
 			}
-			err = f.run(cmd, g, func(n int) (*names, error) {
-				if f.labels == "" {
-					return nil, nil
-				}
-				return labelFile(call.path(f.labels), n)
-			})
+			var names *labels.Names
+			if f.labels != "" && g.NumNodes() > 0 {
+				names, err = labels.Read(call.path(f.labels), g.NumNodes())
+			}
+			if err == nil {
+				err = f.run(cmd, g, names)
+			} else {
+				err = graphError(err)
+			}
 			return errors.Join(err, closeGraph())
 		},
 	}
@@ -172,8 +179,8 @@ func (f *seedFlags) check(cmd *cobra.Command, graphs int) error {
 	if graphs == 0 && (f.labels != "" || f.plan) {
 		return usagef("--labels and --plan are for graphs in files; a store knows its names")
 	}
-	if !slices.Contains([]string{"reach", "layered", "two-level"}, f.method) {
-		return usagef("there is no method %q; known: reach, layered, two-level", f.method)
+	if !slices.Contains(seed.Names(), f.method) {
+		return usagef("there is no method %q; known: %s", f.method, strings.Join(seed.Names(), ", "))
 	}
 	for _, only := range []struct{ flag, method string }{
 		{"l0", "layered"}, {"l0-top-indegree", "layered"}, {"l0-pagerank", "layered"}, {"l0-hosts", "layered"}, {"l0-trusted", "layered"},
@@ -236,33 +243,36 @@ func (f *seedFlags) check(cmd *cobra.Command, graphs int) error {
 
 // seedResult is what forage seed tells.
 type seedResult struct {
-	Method     string            `json:"method"`
-	Depth      int               `json:"depth"`
-	Seeds      int               `json:"seeds"`
-	Reached    int               `json:"reached"`
-	ByHops     []int             `json:"reached_by_hops"`
-	Nodes      int               `json:"nodes"`
-	Unreached  *int              `json:"unreached_from_l0,omitempty"`
-	LayerSize  []int             `json:"layers,omitempty"`
-	Passes     []seed.Pass       `json:"passes,omitempty"`
-	Levels     []seed.Level      `json:"levels,omitempty"`
-	Evaluation []seedsComparison `json:"evaluation,omitempty"`
-	Seconds    float64           `json:"seconds"`
-	PeakRSS    int64             `json:"peak_rss"`
+	Method     string        `json:"method"`
+	Depth      int           `json:"depth"`
+	Seeds      int           `json:"seeds"`
+	Reached    int           `json:"reached"`
+	ByHops     []int         `json:"reached_by_hops"`
+	Nodes      int           `json:"nodes"`
+	Unreached  *int          `json:"unreached_from_l0,omitempty"`
+	LayerSize  []int         `json:"layers,omitempty"`
+	Passes     []seed.Pass   `json:"passes,omitempty"`
+	Levels     []seed.Level  `json:"levels,omitempty"`
+	Evaluation []listOfSeeds `json:"evaluation,omitempty"`
+	Seconds    float64       `json:"seconds"`
+	PeakRSS    int64         `json:"peak_rss"`
 }
 
-func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, open func(n int) (*names, error)) error {
+// A listOfSeeds is one of the lists that --evaluate compares.
+type listOfSeeds struct {
+	List string `json:"list"`
+	*seed.Worth
+	nodes []graph.Node
+}
+
+func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, names *labels.Names) error {
 	began := time.Now()
 	ctx := cmd.Context()
 	n := g.NumNodes()
 	if n == 0 {
 		return usagef("the graph is empty: there is nothing to reach")
 	}
-	labels, err := open(n)
-	if err != nil {
-		return err
-	}
-	w := &seedWork{seedFlags: f, call: callOf(ctx), g: g, names: labels}
+	w := &seedWork{seedFlags: f, call: callOf(ctx), g: g, names: names}
 	task, err := w.task()
 	if err != nil {
 		return err
@@ -295,10 +305,7 @@ func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, open func(n int) (*na
 			return err
 		}
 	}
-	res.Seeds, res.Reached = len(seeds), reached.Within(f.depth)
-	for h := range f.depth + 1 {
-		res.ByHops = append(res.ByHops, reached.Within(h))
-	}
+	res.Seeds, res.Reached, res.ByHops = len(seeds), reached.Within(f.depth), reached.ByHops()
 	if f.evaluate {
 		if res.Evaluation, err = w.compare(ctx, task, seeds); err != nil {
 			return err
@@ -307,7 +314,7 @@ func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, open func(n int) (*na
 	if err := w.write(cmd.OutOrStdout(), seeds, gains); err != nil {
 		return err
 	}
-	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), peakRSS()
+	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), machine.PeakRSS()
 	if f.json {
 		return printJSON(cmd.OutOrStdout(), res)
 	}
@@ -320,16 +327,33 @@ func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, open func(n int) (*na
 	return nil
 }
 
+// storeNames returns the URLs of a store's documents. What the store cannot read is no fault of
+// the user's.
+func storeNames(v *store.View, n int) *labels.Names {
+	return labels.New(n, func(visit func(graph.Node, string) error) error {
+		var failed error
+		err := v.Docs(func(d *store.Doc) bool {
+			if int(d.ID) < n {
+				failed = visit(d.ID, d.URL)
+			}
+			return failed == nil
+		})
+		if err != nil && failed == nil {
+			return &exitError{exitFailed, err}
+		}
+		return failed
+	})
+}
+
 // A seedWork is one choice of seeds under way.
 type seedWork struct {
 	*seedFlags
-	call         *call
-	g            graph.Graph
-	names        *names   // nil: none
-	host, domain []uint32 // by node, where they are needed
-	indegree     []uint32 // by node, where it is needed
-	trust        []uint32 // by node, with --trusted
-	csr, rev     *graph.CSR
+	call     *call
+	g        graph.Graph
+	names    *labels.Names // nil: none
+	criteria seed.Criteria
+	host     []uint32 // by node, where names are asked for
+	csr, rev *graph.CSR
 }
 
 // memory returns the graph and its transpose in memory.
@@ -346,69 +370,32 @@ func (w *seedWork) memory() (g, rev *graph.CSR, err error) {
 	return w.csr, w.rev, nil
 }
 
-// links returns the in-degrees.
-func (w *seedWork) links() ([]uint32, error) {
-	if w.indegree != nil {
-		return w.indegree, nil
-	}
-	w.indegree = make([]uint32, w.g.NumNodes())
-	err := w.g.Scan(0, graph.Node(w.g.NumNodes()), func(_ graph.Node, succ []graph.Node) error {
-		for _, v := range succ {
-			w.indegree[v]++
-		}
-		return nil
-	})
-	return w.indegree, err
-}
-
 // task makes what the flags say of pages into a task.
 func (w *seedWork) task() (*seed.Task, error) {
 	n := w.g.NumNodes()
-	t := &seed.Task{Depth: w.depth}
-	if w.names == nil && (w.perHost > 0 || w.perDomain > 0 || w.l0Hosts || w.trusted != "") {
-		return nil, usagef("--per-host, --per-domain, --l0-hosts and --trusted need names: --labels")
-	}
+	c := &w.criteria
+	c.Depth, c.DomainWeight, c.DropDangling = w.depth, w.domainWeight, w.dropDangling
 	if w.perHost > 0 || w.perDomain > 0 || w.l0Hosts || w.trusted != "" {
+		if w.names == nil {
+			return nil, usagef("--per-host, --per-domain, --l0-hosts and --trusted need names: --labels")
+		}
 		var err error
-		if w.host, w.domain, err = w.names.groups(); err != nil {
-			return nil, err
+		if w.host, c.Domain, err = w.names.Groups(); err != nil {
+			return nil, graphError(err)
 		}
 	}
 	if w.perHost > 0 {
-		t.Limits = append(t.Limits, seed.Limit{Group: w.host, Max: w.perHost})
+		c.Limits = append(c.Limits, seed.Limit{Group: w.host, Max: w.perHost})
 	}
 	if w.perDomain > 0 {
-		t.Limits = append(t.Limits, seed.Limit{Group: w.domain, Max: w.perDomain})
+		c.Limits = append(c.Limits, seed.Limit{Group: c.Domain, Max: w.perDomain})
 	}
-	weights := func() []float32 {
-		if t.Weights == nil {
-			t.Weights = slices.Repeat([]float32{1}, n)
-		}
-		return t.Weights
-	}
+	var err error
 	if w.weights != "" {
-		x := weights()
-		err := eachLine(w.call.path(w.weights), func(line int, text string) error {
-			fields := strings.Fields(text)
-			if len(fields) != 2 {
-				return fmt.Errorf("%s:%d: want a node number and a weight, got %q", w.weights, line, text)
-			}
-			v, err := strconv.ParseUint(fields[0], 10, 64)
-			if err != nil || v >= uint64(n) {
-				return fmt.Errorf("%s:%d: want a node from 0 to %d, got %q", w.weights, line, n-1, fields[0])
-			}
-			y, err := strconv.ParseFloat(fields[1], 32)
-			if err != nil || !(y >= 0) || y > 1e30 {
-				return fmt.Errorf("%s:%d: want a weight of at least 0, got %q", w.weights, line, fields[1])
-			}
-			x[v] = float32(y)
-			return nil
-		})
-		if err != nil {
-			return nil, err
+		if c.Weights, err = labels.ReadWeights(w.call.path(w.weights), n); err != nil {
+			return nil, graphError(err)
 		}
 	}
-	barred := make([]bool, n)
 	if w.trusted != "" {
 		in, err := w.set(w.trusted)
 		if err != nil {
@@ -418,92 +405,50 @@ func (w *seedWork) task() (*seed.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		var pages []graph.Node
-		for v, ok := range in {
-			if ok {
-				pages = append(pages, graph.Node(v))
-			}
-		}
-		w.trust = seed.Trust(g, pages, w.domain, 1)
-		for v, k := range w.trust {
-			barred[v] = k == 0
-		}
-		t.Weights = seed.Bounded(w.domain, t.Weights, w.domainWeight)
+		c.Trust = seed.Trust(g, seed.Members(in), c.Domain, 1)
 	}
 	if w.targets != "" {
-		var in []bool
-		var err error
-		if _, missing := os.Stat(w.call.path(w.targets)); missing == nil {
-			in, err = w.set(w.targets)
-		} else if w.names == nil {
-			err = usagef("--targets %s: there is no such file, and a regular expression needs names: --labels", w.targets)
-		} else {
-			in, err = w.names.match(w.targets)
-		}
-		if err != nil {
+		if c.Targets, err = w.pages(w.targets); err != nil {
 			return nil, err
 		}
-		x := weights()
-		for v := range x {
-			if !in[v] {
-				x[v] = 0
+	}
+	for _, f := range []struct {
+		path string
+		to   *[]bool
+	}{{w.covered, &c.Covered}, {w.exclude, &c.Exclude}, {w.only, &c.Only}} {
+		if f.path != "" {
+			if *f.to, err = w.set(f.path); err != nil {
+				return nil, err
 			}
 		}
 	}
-	if w.covered != "" {
-		in, err := w.set(w.covered)
-		if err != nil {
-			return nil, err
-		}
-		x := weights()
-		for v := range x {
-			if in[v] {
-				x[v] = 0
-			}
-		}
-	}
-	if w.exclude != "" {
-		in, err := w.set(w.exclude)
-		if err != nil {
-			return nil, err
-		}
-		for v, ok := range in {
-			barred[v] = barred[v] || ok
-		}
-	}
-	if w.only != "" {
-		in, err := w.set(w.only)
-		if err != nil {
-			return nil, err
-		}
-		for v, ok := range in {
-			barred[v] = barred[v] || !ok
-		}
-	}
-	if w.dropDangling {
-		x := weights()
-		err := w.g.Scan(0, graph.Node(n), func(v graph.Node, succ []graph.Node) error {
-			if len(succ) == 0 {
-				x[v], barred[v] = 0, true
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if slices.Contains(barred, true) {
-		t.May = func(v graph.Node) bool { return !barred[v] }
-	}
-	return t, nil
+	return c.Task(w.g)
 }
 
-func (w *seedWork) set(path string) ([]bool, error) {
-	s, err := readSet(w.call.path(path), w.g.NumNodes())
-	if err != nil {
-		return nil, err
+// pages returns the pages that --targets names, by a file or a regular expression.
+func (w *seedWork) pages(targets string) ([]bool, error) {
+	if _, err := os.Stat(w.call.path(targets)); err == nil {
+		return w.set(targets)
 	}
-	return s.mark(w.names, w.g.NumNodes())
+	if w.names == nil {
+		return nil, usagef("--targets %s: there is no such file, and a regular expression needs names: --labels", targets)
+	}
+	re, err := regexp.Compile(targets)
+	if err != nil {
+		return nil, usagef("%q is neither a file nor a regular expression: %w", targets, err)
+	}
+	in, err := w.names.Match(re)
+	return in, graphError(err)
+}
+
+// set returns the pages that a file names.
+func (w *seedWork) set(path string) ([]bool, error) {
+	s, err := labels.ReadSet(w.call.path(path), w.g.NumNodes())
+	if err != nil {
+		return nil, graphError(err)
+	}
+	in, err := s.Mark(w.names, w.g.NumNodes())
+	return in, graphError(err)
 }
 
 // covers returns how layered and two-level cover: in memory, or out of core where --memory, or
@@ -514,22 +459,23 @@ func (w *seedWork) covers() (c seed.LayeredConfig, err error) {
 		c.Algorithm = cover.Algorithm(w.algorithm)
 	}
 	_, inMemory := w.g.(*graph.CSR)
-	need, least, _ := w.estimate(int64(w.g.NumNodes()), int64(w.g.NumArcs()), !inMemory)
+	n, m := int64(w.g.NumNodes()), int64(w.g.NumArcs())
+	cost := seed.Estimate(w.method, n, m, w.depth, w.levels, !inMemory)
 	limit := int64(w.in.memory)
 	if limit == 0 {
-		limit = int64(freeMemory())
+		limit = int64(machine.FreeMemory())
 		if inMemory {
-			limit += 8*int64(w.g.NumNodes()) + 4*int64(w.g.NumArcs()) // it is there already
+			limit += 8*n + 4*m // it is there already
 		}
 	}
-	if need <= limit {
+	if cost.Memory <= limit {
 		return c, nil
 	}
-	if least > limit {
-		return c, usagef("%s takes %s at least, and there are %s; --plan tells more", w.method, binaryBytes(uint64(least)), binaryBytes(uint64(limit)))
+	if cost.Least > limit {
+		return c, usagef("%s takes %s at least, and there are %s; --plan tells more", w.method, binaryBytes(cost.Least), binaryBytes(limit))
 	}
 	if c.Algorithm != "" && c.Algorithm != cover.NameSPGreedy {
-		return c, usagef("%s takes %s in memory, and there are %s: only spgreedy covers out of core", c.Algorithm, binaryBytes(uint64(need)), binaryBytes(uint64(limit)))
+		return c, usagef("%s takes %s in memory, and there are %s: only spgreedy covers out of core", c.Algorithm, binaryBytes(cost.Memory), binaryBytes(limit))
 	}
 	if w.temp != "" {
 		w.temp = w.call.path(w.temp)
@@ -544,25 +490,6 @@ func (w *seedWork) covers() (c seed.LayeredConfig, err error) {
 	return c, nil
 }
 
-// estimate returns the bytes that the method takes, the least that it can do with, and the
-// seconds, for a graph that is in memory or streams from its file.
-func (f *seedFlags) estimate(n, m int64, streams bool) (need, least int64, seconds float64) {
-	held := 8*n + 4*m
-	if f.method == "reach" {
-		need = 2*held + 52*n
-		return need, need, float64(m) * 1.2e-7 // 30 million arcs: 3.0 s, the transpose included
-	}
-	if streams {
-		held = 0
-	}
-	passes := float64(f.levels) * 1e-7
-	if f.method == "layered" {
-		passes = float64(f.depth*(f.depth+1)/2) * 6e-8
-	}
-	// A family is at worst all arcs and its state; out of core, bits.
-	return held + 4*m + 40*n, held + 3*n, float64(m) * passes
-}
-
 // choose runs the method.
 func (w *seedWork) choose(ctx context.Context, t *seed.Task, res *seedResult) ([]graph.Node, error) {
 	c, err := w.covers()
@@ -570,7 +497,7 @@ func (w *seedWork) choose(ctx context.Context, t *seed.Task, res *seedResult) ([
 		return nil, err
 	}
 	switch w.method {
-	case "layered":
+	case seed.NameLayered:
 		l0, err := w.firstLayer(t)
 		if err != nil {
 			return nil, err
@@ -581,7 +508,7 @@ func (w *seedWork) choose(ctx context.Context, t *seed.Task, res *seedResult) ([
 		}
 		res.Unreached, res.LayerSize, res.Passes = &s.Unreached, s.LayerSize, s.Passes
 		return s.Seeds, nil
-	case "two-level":
+	case seed.NameTwoLevel:
 		seeds, levels, err := seed.TwoLevel(ctx, w.g, w.levels, w.minYield, t, c)
 		res.Levels = levels
 		return seeds, err
@@ -596,80 +523,86 @@ func (w *seedWork) choose(ctx context.Context, t *seed.Task, res *seedResult) ([
 
 // firstLayer returns L0 of a layered cover: by default the 500 pages of most links.
 func (w *seedWork) firstLayer(t *seed.Task) ([]graph.Node, error) {
-	n := w.g.NumNodes()
-	top := func(score []uint32, k int) []graph.Node {
-		// Of those that may be seeds, with a score.
-		masked := make([]uint32, n)
-		for v, s := range score {
-			if t.May == nil || t.May(graph.Node(v)) {
-				masked[v] = s + 1
-			}
-		}
-		best := graph.Top(masked, k, nil)
-		return slices.DeleteFunc(best, func(v graph.Node) bool { return masked[v] == 0 })
-	}
 	switch {
 	case w.l0 != "":
-		s, err := readSet(w.call.path(w.l0), n)
-		if err != nil {
-			return nil, err
-		}
-		in, err := s.mark(w.names, n)
-		if err != nil {
-			return nil, err
-		}
-		var l0 []graph.Node
-		for v, ok := range in {
-			if ok {
-				l0 = append(l0, graph.Node(v))
-			}
-		}
-		return l0, nil
+		in, err := w.set(w.l0)
+		return seed.Members(in), err
 	case w.l0Rank > 0:
 		g, _, err := w.memory()
 		if err != nil {
 			return nil, err
 		}
 		rank, err := retain.FullRank(g, retain.Config{})
-		if err != nil {
-			return nil, err
-		}
-		for v := range rank {
-			if t.May != nil && !t.May(graph.Node(v)) {
-				rank[v] = -1
-			}
-		}
-		best := graph.Top(rank, w.l0Rank, nil)
-		return slices.DeleteFunc(best, func(v graph.Node) bool { return rank[v] < 0 }), nil
+		return graph.Top(rank, w.l0Rank, t.May), err
 	case w.l0Trusted > 0:
-		return top(w.trust, w.l0Trusted), nil
+		return graph.Top(w.criteria.Trust, w.l0Trusted, t.May), nil
 	}
-	links, err := w.links()
+	links, err := graph.InDegrees(w.g)
 	if err != nil {
 		return nil, err
 	}
 	if w.l0Hosts {
-		best := map[uint32]graph.Node{}
-		for v := range graph.Node(n) {
-			if t.May != nil && !t.May(v) {
-				continue
-			}
-			if b, ok := best[w.host[v]]; !ok || links[v] > links[b] {
-				best[w.host[v]] = v
-			}
-		}
-		var l0 []graph.Node
-		for _, v := range best {
-			l0 = append(l0, v)
-		}
-		slices.Sort(l0)
-		return l0, nil
+		return seed.Heads(links, w.host, t), nil
 	}
-	k := w.l0Degree
-	if k == 0 {
-		k = 500
+	return graph.Top(links, cmp.Or(w.l0Degree, 500), t.May), nil
+}
+
+// compare evaluates the seeds and lists of the same length that other rules give.
+func (w *seedWork) compare(ctx context.Context, t *seed.Task, seeds []graph.Node) ([]listOfSeeds, error) {
+	g, _, err := w.memory()
+	if err != nil {
+		return nil, err
 	}
-	return top(links, k), nil
+	n, k := g.NumNodes(), len(seeds)
+	rank, err := retain.FullRank(g, retain.Config{})
+	if err != nil {
+		return nil, err
+	}
+	links, err := graph.InDegrees(g)
+	if err != nil {
+		return nil, err
+	}
+	r := rand.New(rand.NewPCG(w.seed, 1))
+	lists := []listOfSeeds{
+		{List: w.method, nodes: seeds},
+		{List: "in-degree", nodes: graph.Top(links, k, nil)},
+		{List: "pagerank", nodes: graph.Top(rank, k, nil)},
+		{List: "harmonic", nodes: graph.Top(g.Harmonic(retain.RandomStart(n, 64, r)), k, nil)},
+		{List: "random", nodes: retain.RandomStart(n, k, r)},
+	}
+	if w.against != "" {
+		in, err := w.set(w.against)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, listOfSeeds{List: "given", nodes: seed.Members(in)})
+	}
+	for i := range lists {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if lists[i].Worth, err = seed.Weigh(g, t, lists[i].nodes, rank); err != nil {
+			return nil, err
+		}
+	}
+	return lists, nil
+}
+
+func printComparison(to io.Writer, depth int, rows []listOfSeeds) error {
+	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "seeds\tnumber\t")
+	for h := 1; h <= depth; h++ {
+		fmt.Fprintf(t, "%d %s\t", h, cmp.Or(map[int]string{1: "hop"}[h], "hops"))
+	}
+	fmt.Fprintln(t, "per seed\tper fetch\tmedian rank\t")
+	for _, c := range rows {
+		fmt.Fprintf(t, "%s\t%d\t", c.List, c.Seeds)
+		for _, x := range c.ByHops[1:] {
+			fmt.Fprintf(t, "%d\t", x)
+		}
+		fmt.Fprintf(t, "%.1f\t%.2f\t%.3f\t\n", c.PerSeed, c.PerFetch, c.MedianRank)
+	}
+	return t.Flush()
 }
 
 // write writes the list to -o, or to stdout where nothing else goes there.
@@ -677,8 +610,8 @@ func (w *seedWork) write(stdout io.Writer, seeds []graph.Node, gains []int) erro
 	urls := make([]string, len(seeds))
 	if w.names != nil {
 		var err error
-		if urls, err = w.names.of(seeds); err != nil {
-			return err
+		if urls, err = w.names.Of(seeds); err != nil {
+			return graphError(err)
 		}
 	} else {
 		for i, v := range seeds {
@@ -699,7 +632,7 @@ func (w *seedWork) write(stdout io.Writer, seeds []graph.Node, gains []int) erro
 			}
 			domain := ""
 			if w.names != nil {
-				domain = domainOf(hostOf(urls[i]))
+				domain = labels.Domain(labels.Host(urls[i]))
 			}
 			fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%s\n", urls[i], v, gains[i], sum, domain)
 		}
@@ -716,46 +649,38 @@ func (w *seedWork) write(stdout io.Writer, seeds []graph.Node, gains []int) erro
 
 // planFor tells what the run would take, and refuses where that is more than --memory.
 func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
-	streams := strings.HasSuffix(path, ".graph")
 	in := graphFiles{format: f.in.format}
-	format, err := in.of([]string{path})
+	o, err := in.options([]string{path})
 	if err != nil {
 		return err
 	}
-	e, err := in.estimate([]string{path}, format, arcs.AsWritten)
+	e, err := open.Estimate([]string{path}, o)
 	if err != nil {
-		return err
+		return graphError(err)
 	}
 	n, m := int64(e.Nodes), int64(e.Arcs)
-	p := seedPlan{Method: f.method, Nodes: n, Arcs: m, Exact: e.Exact}
-	p.Graph = 8*n + 4*m
-	p.Memory, p.Least, p.Seconds = f.estimate(n, m, streams)
-	if f.labels != "" {
-		if info, err := os.Stat(f.labels); err == nil {
-			p.Disk = info.Size()
+	cost := seed.Estimate(f.method, n, m, f.depth, f.levels, isBV(path))
+	p := seedPlan{Method: f.method, Nodes: n, Arcs: m, Exact: e.Exact, Graph: 8*n + 4*m, Memory: cost.Memory, Least: cost.Least, Seconds: cost.Seconds}
+	for _, file := range []string{path, f.labels} {
+		if info, err := os.Stat(file); err == nil {
+			p.Disk += info.Size()
 		}
-	}
-	if info, err := os.Stat(filepath.Clean(path)); err == nil {
-		p.Disk += info.Size()
 	}
 	if f.json {
 		if err := printJSON(cmd.OutOrStdout(), p); err != nil {
 			return err
 		}
 	} else {
-		about := "about "
-		if p.Exact {
-			about = ""
-		}
+		about := about(p.Exact)
 		fmt.Fprintf(cmd.OutOrStdout(), "%s on %s%d nodes and %s%d arcs: about %s of memory, at least %s; about %.1f s; reads %s of files\n",
-			p.Method, about, p.Nodes, about, p.Arcs, binaryBytes(uint64(p.Memory)), binaryBytes(uint64(p.Least)), p.Seconds, binaryBytes(uint64(p.Disk)))
+			p.Method, about, p.Nodes, about, p.Arcs, binaryBytes(p.Memory), binaryBytes(p.Least), p.Seconds, binaryBytes(p.Disk))
 	}
 	limit := int64(f.in.memory)
 	if limit == 0 {
-		limit = int64(freeMemory())
+		limit = int64(machine.FreeMemory())
 	}
 	if p.Least > limit {
-		return usagef("at least %s are needed, and there are %s", binaryBytes(uint64(p.Least)), binaryBytes(uint64(limit)))
+		return usagef("at least %s are needed, and there are %s", binaryBytes(p.Least), binaryBytes(limit))
 	}
 	return nil
 }
