@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +12,7 @@ import (
 
 	"forage/fetch/link"
 	"forage/fetch/robots"
-	"forage/fetch/sitemap"
+	"forage/inspect"
 )
 
 // Output of inspect: for people, one fact or URL a line; with --json one object; with --batch
@@ -39,60 +34,6 @@ order. Lines that are no such object are answered with an error, and the exit co
 	}
 	cmd.AddCommand(inspectRobotsCmd(), inspectLinksCmd(), inspectURLCmd(), inspectSitemapCmd(), inspectCharsetCmd())
 	return cmd
-}
-
-// batch answers each line of stdin with what answer makes of it. A line that does not parse is
-// answered with an error, so that answers and lines stay together.
-func batch[T any](cmd *cobra.Command, answer func(T) any) error {
-	in := bufio.NewReaderSize(cmd.InOrStdin(), 1<<16)
-	out := bufio.NewWriter(cmd.OutOrStdout())
-	bad, first := 0, ""
-	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			var c T
-			var result any
-			if jerr := json.Unmarshal(line, &c); jerr != nil {
-				if bad++; bad == 1 {
-					first = fmt.Sprintf("stdin:%d: want a JSON object a line: %v", n, jerr)
-				}
-				result = map[string]any{"error": jerr.Error()}
-			} else {
-				result = answer(c)
-			}
-			if werr := printJSON(out, result); werr != nil {
-				return werr
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	if bad > 1 {
-		return usagef("%s (and %d more lines)", first, bad-1)
-	} else if bad > 0 {
-		return usagef("%s", first)
-	}
-	return nil
-}
-
-// text is a document in a batch: as a string, or in base64 when it is not UTF-8.
-type text struct {
-	plain string
-	b64   []byte
-}
-
-func (t text) bytes() []byte {
-	if t.b64 != nil {
-		return t.b64
-	}
-	return []byte(t.plain)
 }
 
 // maxInspect bounds what inspect reads: more than any limit of the crawler's.
@@ -121,7 +62,17 @@ func document(cmd *cobra.Command, path string) ([]byte, error) {
 
 // inspection has what the five kinds of inspect share.
 type inspection struct {
+	inspect.Inspector
 	batch, json bool
+}
+
+// answer answers the questions on stdin.
+func (i *inspection) answer(cmd *cobra.Command, kind inspect.Kind) error {
+	err := i.Batch(kind, cmd.InOrStdin(), cmd.OutOrStdout())
+	if bad := (*inspect.BatchError)(nil); errors.As(err, &bad) {
+		return usagef("stdin:%w", err)
+	}
+	return err
 }
 
 func (i *inspection) flags(cmd *cobra.Command) {
@@ -147,16 +98,6 @@ func inspectRobotsCmd() *cobra.Command {
 		i     inspection
 		agent string
 	)
-	type verdict struct {
-		Allow bool    `json:"allow"`
-		URL   string  `json:"url"`
-		Agent string  `json:"agent"`
-		Delay float64 `json:"crawl_delay"` // seconds
-		Maps  int     `json:"sitemaps"`
-	}
-	judge := func(f *robots.File, agent, url string) verdict {
-		return verdict{f.Allowed(agent, url), url, agent, f.CrawlDelay(agent).Seconds(), len(f.Sitemaps)}
-	}
 	cmd := &cobra.Command{
 		Use:   "robots FILE URL…",
 		Short: "Tell which URLs a robots.txt allows",
@@ -169,13 +110,7 @@ The agent is a product token: letters, "-" and "_".
 		Args:    i.args(1, -1, "a file and URLs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if i.batch {
-				return batch(cmd, func(c struct {
-					Robots     string
-					B64        []byte `json:"robots_b64"`
-					Agent, URL string
-				}) any {
-					return judge(robots.Parse(text{c.Robots, c.B64}.bytes()), c.Agent, c.URL)
-				})
+				return i.answer(cmd, inspect.Robots)
 			}
 			b, err := document(cmd, args[0])
 			if err != nil {
@@ -184,7 +119,7 @@ The agent is a product token: letters, "-" and "_".
 			f := robots.Parse(b)
 			out := cmd.OutOrStdout()
 			for _, u := range args[1:] {
-				v := judge(f, agent, u)
+				v := i.Robots(f, agent, u)
 				if i.json {
 					if err := printJSON(out, v); err != nil {
 						return err
@@ -199,7 +134,7 @@ The agent is a product token: letters, "-" and "_".
 			}
 			if i.json {
 				if len(args) == 1 {
-					return printJSON(out, map[string]any{"agent": agent, "crawl_delay": f.CrawlDelay(agent).Seconds(), "sitemaps": nonNil(f.Sitemaps)})
+					return printJSON(out, map[string]any{"agent": agent, "crawl_delay": f.CrawlDelay(agent).Seconds(), "sitemaps": append([]string{}, f.Sitemaps...)})
 				}
 				return nil
 			}
@@ -223,48 +158,6 @@ func inspectLinksCmd() *cobra.Command {
 		opts link.Options
 		show bool
 	)
-	type detail struct {
-		URL      string `json:"url"`
-		Kind     string `json:"kind"`
-		NoFollow bool   `json:"nofollow"`
-		Text     string `json:"text"`
-		Path     string `json:"path"`
-	}
-	type answer struct {
-		Links     []string `json:"links"`
-		Embeds    []string `json:"embeds"`
-		NoFollow  []string `json:"nofollow"`
-		Title     string   `json:"title"`
-		Canonical string   `json:"canonical"`
-		Published string   `json:"published"` // RFC 3339; empty: not told
-		Charset   string   `json:"encoding"`
-		Routes    int      `json:"routes"`
-		Bad       int      `json:"bad"`
-		Truncated bool     `json:"truncated"`
-		Script    bool     `json:"needs_script"`
-		Details   []detail `json:"details,omitempty"`
-	}
-	read := func(x *link.Extractor, body []byte, o link.Options, details bool) answer {
-		o.Embeds = true
-		p := x.Extract(body, o)
-		a := answer{Links: []string{}, Embeds: unique(p.Embeds), NoFollow: []string{}, Title: p.Title, Canonical: p.Canonical, Charset: p.Charset,
-			Routes: p.Routes, Bad: p.Bad, Truncated: p.Truncated, Script: p.NeedsScript()}
-		if !p.Published.IsZero() {
-			a.Published = p.Published.Format("2006-01-02T15:04:05Z07:00")
-		}
-		for k := range p.Links {
-			l := &p.Links[k]
-			a.Links = append(a.Links, l.URL)
-			if l.NoFollow {
-				a.NoFollow = append(a.NoFollow, l.URL)
-			}
-			if details {
-				a.Details = append(a.Details, detail{l.URL, l.Kind.String(), l.NoFollow, p.Text(l), p.Path(l)})
-			}
-		}
-		a.Links, a.NoFollow = unique(a.Links), unique(a.NoFollow)
-		return a
-	}
 	cmd := &cobra.Command{
 		Use:   "links FILE",
 		Short: "List the links of a page",
@@ -277,23 +170,8 @@ lists of values; Link and X-Robots-Tag are read), and answers with links, embeds
 		Example: "  forage inspect links page.html --url http://example.org/dir/page.html --details",
 		Args:    i.args(1, 1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var x link.Extractor
 			if i.batch {
-				return batch(cmd, func(c struct {
-					HTML    string
-					B64     []byte `json:"html_b64"`
-					Base    string
-					Type    string `json:"content_type"`
-					Headers map[string][]string
-				}) any {
-					h := http.Header{}
-					for k, vs := range c.Headers {
-						for _, v := range vs {
-							h.Add(k, v)
-						}
-					}
-					return read(&x, text{c.HTML, c.B64}.bytes(), link.Options{URL: c.Base, ContentType: c.Type, Links: h.Values("Link"), Robots: h.Values("X-Robots-Tag")}, false)
-				})
+				return i.answer(cmd, inspect.Links)
 			}
 			if opts.URL != "" {
 				if _, err := link.Parse(opts.URL); err != nil {
@@ -304,7 +182,7 @@ lists of values; Link and X-Robots-Tag are read), and answers with links, embeds
 			if err != nil {
 				return err
 			}
-			a := read(&x, b, opts, show || i.json)
+			a := i.Links(b, opts, show || i.json)
 			out := cmd.OutOrStdout()
 			switch {
 			case i.json:
@@ -338,40 +216,9 @@ lists of values; Link and X-Robots-Tag are read), and answers with links, embeds
 
 func inspectURLCmd() *cobra.Command {
 	var (
-		i      inspection
-		base   string
-		ignore []string
+		i    inspection
+		base string
 	)
-	type answer struct {
-		URL      *string `json:"url"`
-		Identity *string `json:"identity"`
-		Error    string  `json:"error,omitempty"`
-	}
-	read := func(raw, base string) (a answer) {
-		fail := func(err error) answer { return answer{Error: err.Error()} }
-		var id string
-		if base == "" {
-			var err error
-			if id, err = link.Parse(raw); err != nil {
-				return fail(err)
-			}
-			id = link.DropParams(id, ignore)
-			return answer{URL: &id, Identity: &id}
-		}
-		b, err := link.NewBase(base)
-		if err != nil {
-			return fail(fmt.Errorf("base: %w", err))
-		}
-		href, err := b.Reference(raw)
-		if err != nil {
-			return fail(err)
-		}
-		if id, err = b.Resolve(raw); err != nil {
-			return fail(err)
-		}
-		id = link.DropParams(id, ignore)
-		return answer{URL: &href, Identity: &id}
-	}
 	cmd := &cobra.Command{
 		Use:   "url URL…",
 		Short: "Show the identity of URLs",
@@ -385,11 +232,11 @@ identity has the identity in both cases.`,
 		Args:    i.args(1, -1, "URLs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if i.batch {
-				return batch(cmd, func(c struct{ URL, Base string }) any { return read(c.URL, c.Base) })
+				return i.answer(cmd, inspect.URL)
 			}
 			var failed []error
 			for _, u := range args {
-				a := read(u, base)
+				a := i.URL(u, base)
 				switch {
 				case i.json:
 					if err := printJSON(cmd.OutOrStdout(), a); err != nil {
@@ -406,7 +253,7 @@ identity has the identity in both cases.`,
 		},
 	}
 	cmd.Flags().StringVar(&base, "base", "", "URL that relative ones are resolved against")
-	cmd.Flags().StringSliceVar(&ignore, "ignore-params", nil, "drop these query parameters, such as utm_*,fbclid")
+	cmd.Flags().StringSliceVar(&i.IgnoreParams, "ignore-params", nil, "drop these query parameters, such as utm_*,fbclid")
 	i.flags(cmd)
 	return cmd
 }
@@ -416,47 +263,6 @@ func inspectSitemapCmd() *cobra.Command {
 		i        inspection
 		at, kind string
 	)
-	type answer struct {
-		Kind      string            `json:"kind"`
-		URLs      []string          `json:"urls"`
-		LastMod   map[string]string `json:"lastmod"`
-		Published map[string]int64  `json:"published"` // seconds since the epoch
-		Sitemaps  []string          `json:"sitemaps"`
-		Rejected  []string          `json:"rejected"` // a sitemap's URLs of other hosts
-		Cut       bool              `json:"cut"`
-		Problem   string            `json:"problem,omitempty"`
-	}
-	read := func(body []byte, at, contentType string) (answer, error) {
-		a := answer{URLs: []string{}, LastMod: map[string]string{}, Published: map[string]int64{}, Sitemaps: []string{}, Rejected: []string{}}
-		d, err := sitemap.Parse(body, at, contentType)
-		if err != nil {
-			return a, err
-		}
-		a.Kind, a.Cut = d.Kind.String(), d.Cut
-		if d.Problem != nil {
-			a.Problem = d.Problem.Error()
-		}
-		host := authorityOf(at)
-		for _, e := range d.Entries {
-			switch {
-			case e.Sitemap:
-				a.Sitemaps = append(a.Sitemaps, e.URL)
-			case d.Kind == sitemap.Sitemap && authorityOf(e.URL) != host:
-				a.Rejected = append(a.Rejected, e.URL)
-				continue
-			default:
-				a.URLs = append(a.URLs, e.URL)
-			}
-			if e.LastMod != "" {
-				a.LastMod[e.URL] = e.LastMod
-			}
-			if e.Published != 0 {
-				a.Published[e.URL] = e.Published
-			}
-		}
-		a.URLs, a.Sitemaps, a.Rejected = unique(a.URLs), unique(a.Sitemaps), unique(a.Rejected)
-		return a, nil
-	}
 	cmd := &cobra.Command{
 		Use:   "sitemap FILE",
 		Short: "List the URLs of a sitemap or feed",
@@ -470,24 +276,13 @@ urls and lastmod.`,
 		Args:    i.args(1, 1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if i.batch {
-				return batch(cmd, func(c struct {
-					Body string
-					B64  []byte `json:"body_b64"`
-					URL  string
-					Type string `json:"content_type"`
-				}) any {
-					a, err := read(text{c.Body, c.B64}.bytes(), c.URL, c.Type)
-					if err != nil {
-						a.Kind, a.Problem = "none", err.Error()
-					}
-					return a
-				})
+				return i.answer(cmd, inspect.Sitemap)
 			}
 			b, err := document(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			a, err := read(b, at, kind)
+			a, err := i.Sitemap(b, at, kind)
 			if err != nil {
 				return badInput(fmt.Errorf("--url: %w", err))
 			}
@@ -504,7 +299,7 @@ urls and lastmod.`,
 			}
 			fmt.Fprintf(stderr, "forage: %s: %s, %d URLs\n", args[0], a.Kind, len(a.URLs)+len(a.Sitemaps))
 			if len(a.Rejected) > 0 {
-				fmt.Fprintf(stderr, "forage: %d URLs of other hosts than %s rejected\n", len(a.Rejected), authorityOf(at))
+				fmt.Fprintf(stderr, "forage: %d URLs of other hosts than %s rejected\n", len(a.Rejected), inspect.Authority(at))
 			}
 			if a.Problem != "" {
 				fmt.Fprintf(stderr, "forage: the rest could not be read: %s\n", printable(a.Problem))
@@ -543,61 +338,24 @@ elements or, without any, its bytes.
 		Example: "  forage inspect charset page.html --content-type 'text/html; charset=koi8-r'",
 		Args:    i.args(1, 1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			type answer struct {
-				Encoding string `json:"encoding"`
-			}
 			if i.batch {
-				return batch(cmd, func(c struct {
-					HTML string
-					B64  []byte `json:"html_b64"`
-					Type string `json:"content_type"`
-				}) any {
-					return answer{link.Charset(text{c.HTML, c.B64}.bytes(), c.Type)}
-				})
+				return i.answer(cmd, inspect.Charset)
 			}
 			b, err := document(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			name := link.Charset(b, kind)
+			a := i.Charset(b, kind)
 			if i.json {
-				return printJSON(cmd.OutOrStdout(), answer{name})
+				return printJSON(cmd.OutOrStdout(), a)
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), name)
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), a.Encoding)
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&kind, "content-type", "", "the Content-Type that the page came with")
 	i.flags(cmd)
 	return cmd
-}
-
-// unique returns s without repetitions, in order; never nil.
-func unique(s []string) []string {
-	seen := make(map[string]bool, len(s))
-	out := []string{}
-	for _, v := range s {
-		if !seen[v] {
-			seen[v] = true
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func nonNil(s []string) []string { return append([]string{}, s...) }
-
-// authorityOf returns the host and port of a URL, "" for what is none.
-func authorityOf(u string) string {
-	id, err := link.Parse(u)
-	if err != nil {
-		return ""
-	}
-	p, err := url.Parse(id)
-	if err != nil {
-		return ""
-	}
-	return p.Host
 }
 
 // printable escapes what would move the cursor or turn the text around on a terminal: control
