@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/explore"
+	"forage/explore/sample"
 	"forage/graph"
-	"forage/source"
 )
 
 type exploreFlags struct {
@@ -153,7 +152,7 @@ func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
 			t.Start = explore.RandomStart(n, f.seed, run)
 		}
 		if f.of.dir != "" {
-			if err := f.keep(&t, path); err != nil {
+			if err := sample.Keep(f.of.dir, &t, f.policy, path); err != nil {
 				return err
 			}
 		}
@@ -184,48 +183,4 @@ func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
 		return nil
 	}
 	return table.Flush()
-}
-
-// keep writes the sample of a run as a live exploration would, with node numbers as names.
-func (f *exploreFlags) keep(t *explore.Trial, path string) (err error) {
-	c, _, err := source.OpenCollection(f.of.dir, nil, source.Settings{"graph": path, "start": t.Start, "policy": f.policy, "seed": f.seed, "directed": f.directed})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err = errors.Join(err, c.Close()); err != nil {
-			os.RemoveAll(f.of.dir)
-		}
-	}()
-	name := func(v graph.Node) string { return strconv.FormatUint(uint64(v), 10) }
-	c.Number(name(t.Start))
-	p, queries, err := t.Record(f.policy, func(v graph.Node, out []graph.Node) error {
-		r := source.Record{ID: name(v), Answer: source.Answer{State: source.Complete, Declared: -1}}
-		for _, u := range out {
-			r.Answer.Neighbours = append(r.Answer.Neighbours, source.Neighbour{ID: name(u), Degree: -1})
-		}
-		_, err := c.Append(&r)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return c.Write(map[string]any{
-		"version": 1, "graph": path, "policy": f.policy, "seed": f.seed, "start": name(t.Start), "directed": f.directed,
-		"budget": map[string]any{"nodes": t.Budget}, "queries": queries, "observed": c.Observed(), "states": c.States(), "complete": true,
-	}, walkSteps(p))
-}
-
-// walkSteps returns the steps of a policy that walks, nil of others. Its numbers are those of
-// the collection: both count in the order of first observation.
-func walkSteps(p explore.Policy) []source.Step {
-	w, ok := p.(explore.Walker)
-	if !ok {
-		return nil
-	}
-	steps := []source.Step{}
-	for _, s := range w.Steps() {
-		steps = append(steps, source.Step{Walker: s.Walker, Node: s.Node, Degree: s.Degree})
-	}
-	return steps
 }

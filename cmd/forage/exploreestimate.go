@@ -1,22 +1,15 @@
 package main
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"forage/explore"
-	"forage/graph"
-	"forage/graph/arcs"
+	"forage/explore/sample"
 )
 
 func exploreEstimateCmd() *cobra.Command {
@@ -46,9 +39,9 @@ needed.`,
 		Example: "  forage explore network.tsv.gz --policy rw --budget 20% -o sample\n  forage explore estimate sample",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, policy, err := readSample(args[0], biased)
+			s, policy, err := sample.Read(args[0], biased)
 			if err != nil {
-				return err
+				return sampleError(err)
 			}
 			s.Steps = s.Steps[burnIn.of(len(s.Steps)):]
 			if len(s.Steps) < 40 {
@@ -65,105 +58,18 @@ needed.`,
 	return cmd
 }
 
-// readSample reads a folder that explore filled.
-func readSample(dir string, biased bool) (*explore.Sample, string, error) {
-	var manifest struct {
-		Policy   string `json:"policy"`
-		Directed bool   `json:"directed"`
+// sampleError adds to what is wrong with a sample what to do about it.
+func sampleError(err error) error {
+	bias := (*sample.BiasError)(nil)
+	switch {
+	case errors.Is(err, sample.ErrNoManifest):
+		return usagef("%w; 'forage explore -o' makes one", err)
+	case errors.As(err, &bias) && bias.Directed:
+		return usagef("%w; give --biased for numbers that are wrong", err)
+	case errors.As(err, &bias):
+		return usagef("%w; explore with rw, frontier or mhrw, or give --biased for numbers that are wrong", err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", usagef("%s is no sample: it holds no manifest.json; 'forage explore -o' makes one", dir)
-	} else if err != nil {
-		return nil, "", err
-	}
-	if err := json.Unmarshal(text, &manifest); err != nil {
-		return nil, "", usagef("%s/manifest.json: %w", dir, err)
-	}
-	walk := manifest.Policy == "rw" || manifest.Policy == "frontier" || manifest.Policy == "mhrw"
-	if !walk && !biased {
-		return nil, "", usagef("%s is a sample of %s, which prefers some nodes in a way that nobody can weight away; explore with rw, frontier or mhrw, or give --biased for numbers that are wrong", dir, manifest.Policy)
-	}
-	if manifest.Directed && !biased {
-		return nil, "", usagef("%s is a sample of a directed graph: where its walks stand in the long run is not known; give --biased for numbers that are wrong", dir)
-	}
-	number := map[string]graph.Node{}
-	node := func(name string) graph.Node {
-		v, ok := number[name]
-		if !ok {
-			v = graph.Node(len(number))
-			number[name] = v
-		}
-		return v
-	}
-	linked := map[graph.Arc]bool{}
-	err = eachRow(filepath.Join(dir, "arcs.csv.zst"), []string{"source", "target"}, func(row []string) error {
-		linked[graph.Arc{From: node(row[0]), To: node(row[1])}] = true
-		return nil
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	s := &explore.Sample{
-		Uniform: manifest.Policy == "mhrw" || !walk,
-		Linked: func(a, b graph.Node) bool {
-			return linked[graph.Arc{From: a, To: b}] || linked[graph.Arc{From: b, To: a}]
-		},
-	}
-	if walk {
-		err = eachRow(filepath.Join(dir, "walk.csv"), []string{"step", "walker", "node", "degree"}, func(row []string) error {
-			walker, err1 := strconv.Atoi(row[1])
-			degree, err2 := strconv.Atoi(row[3])
-			if err1 != nil || err2 != nil || degree < 0 {
-				return fmt.Errorf("want numbers of a walker and a degree, got %q and %q", row[1], row[3])
-			}
-			s.Steps = append(s.Steps, explore.Step{Walker: walker, Node: node(row[2]), Degree: degree})
-			return nil
-		})
-	} else {
-		err = eachRow(filepath.Join(dir, "nodes.csv"), []string{"node", "state", "order", "time", "declared", "listed"}, func(row []string) error {
-			if row[1] != "complete" {
-				return nil
-			}
-			degree, err := strconv.Atoi(row[5])
-			if err != nil {
-				return fmt.Errorf("want a number of neighbours, got %q", row[5])
-			}
-			s.Steps = append(s.Steps, explore.Step{Node: node(row[0]), Degree: degree})
-			return nil
-		})
-	}
-	return s, manifest.Policy, err
-}
-
-// eachRow calls visit for each row of a CSV file that begins with the columns given.
-func eachRow(path string, columns []string, visit func(row []string) error) (err error) {
-	f, err := arcs.Open(path)
-	if err != nil {
-		return badInput(err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r := csv.NewReader(f)
-	for line := 1; ; line++ {
-		row, err := r.Read()
-		if err == io.EOF && line > 1 {
-			return nil
-		}
-		if err != nil {
-			return badInput(fmt.Errorf("%s: %w", path, err))
-		}
-		if line == 1 {
-			for i, name := range columns {
-				if i >= len(row) || row[i] != name {
-					return usagef("%s:1: want the columns %v, got %v", path, columns, row)
-				}
-			}
-			continue
-		}
-		if err := visit(row); err != nil {
-			return usagef("%s:%d: %w", path, line, err)
-		}
-	}
+	return graphError(err)
 }
 
 func printEstimates(w io.Writer, policy string, s *explore.Sample, asJSON bool) error {

@@ -53,6 +53,7 @@ var imports = map[string]string{
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store",
 	"explore/exploretest": "graph explore",
 	"internal/heap":       "",
+	"explore/sample":      "graph graph/arcs explore source fetch",
 	"inspect":             "fetch/link fetch/robots fetch/sitemap",
 	"internal/lint":       "",
 	"internal/machine":    "",
@@ -61,7 +62,7 @@ var imports = map[string]string{
 	"internal/spell":      "",
 	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
-	"cmd/forage":          "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine cover cover/sets seed explore revisit retain snap source replay fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export inspect lab revisit/paper",
+	"cmd/forage":          "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine cover cover/sets seed explore explore/sample revisit retain snap source replay fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export inspect lab revisit/paper",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
