@@ -40,23 +40,12 @@ type retainFlags struct {
 
 // retainRun is what one run shows.
 type retainRun struct {
-	Run       int      `json:"run"`
-	Buffer    int      `json:"buffer"`
-	Core      int      `json:"core"`
-	CoreShare float64  `json:"core_share"`
-	Period    *int     `json:"period"`    // null: no cycle within --max-steps, or a stochastic run
-	Transient *int     `json:"transient"` // null as period
-	Agreement *float64 `json:"agreement"` // null with a single run
-	Steps     int      `json:"steps"`
-	Turnover  float64  `json:"turnover"`
-	ZeroVotes int      `json:"zero_votes"`
-	Moving    *int     `json:"moving"` // null for stochastic runs
-	InDegree  float64  `json:"overlap_indegree"`
-	PageRank  float64  `json:"overlap_pagerank"`
-	Snapshots *int     `json:"snapshots,omitempty"` // of a site history
-	Rule      string   `json:"rule"`
-	Ties      string   `json:"ties"`
-	Seconds   float64  `json:"seconds"`
+	Run int `json:"run"`
+	*retain.Outcome
+	Snapshots *int    `json:"snapshots,omitempty"` // of a site history
+	Rule      string  `json:"rule"`
+	Ties      string  `json:"ties"`
+	Seconds   float64 `json:"seconds"`
 }
 
 func retainCmd() *cobra.Command {
@@ -155,12 +144,12 @@ func pagesOf(s *snap.State, n int) *graph.CSR {
 	return graph.FromLists(lists)
 }
 
-// evolve returns what retain.Watch calls before each step so that the pages of h come and go, and
-// what ends it. The first window steps are on the first snapshot.
-func (f *retainFlags) evolve(d *retain.Dynamics, h *snap.History) (change func(step int), end func()) {
+// evolve returns what is to be done before each step of a run so that the pages of h come and go,
+// and what ends it. The first window steps are on the first snapshot.
+func (f *retainFlags) evolve(h *snap.History) (change func(d *retain.Dynamics, step int), end func()) {
 	n := h.NumPages()
 	next, end := iter.Pull(func(yield func(*snap.State) bool) { h.Walk(yield) })
-	return func(step int) {
+	return func(d *retain.Dynamics, step int) {
 		if step > 0 && (step < f.window || (step-f.window)%f.every != 0) {
 			return
 		}
@@ -227,18 +216,9 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 		pages = slices.DeleteFunc(pages, func(v graph.Node) bool { return !first.Alive[v] })
 	}
 
-	degree, err := graph.InDegrees(g)
-	if err != nil {
-		return err
-	}
-	rank, err := retain.FullRank(g, c)
-	if err != nil {
-		return err
-	}
-	topDegree, topRank := graph.Top(degree, c.Buffer, nil), graph.Top(rank, c.Buffer, nil)
-
+	t := &retain.Trial{Graph: g, Config: c, Rewire: f.rewire.share, MaxSteps: f.maxSteps, Window: f.window, Delta: f.delta}
 	runs := make([]retainRun, f.runs)
-	cores := make([][]graph.Node, f.runs)
+	outcomes := make([]*retain.Outcome, f.runs)
 	for i := range runs {
 		if err := cmd.Context().Err(); err != nil {
 			return err
@@ -252,59 +232,28 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 				start[i] = pages[v]
 			}
 		}
-		d, err := retain.New(g, c, start, r)
+		o := retainRun{Run: i + 1, Rule: f.rule, Ties: f.ties}
+		end := func() {}
+		if h != nil {
+			snapshots := len(h.Snapshots)
+			o.Snapshots, t.Later = &snapshots, f.every*(snapshots-1)
+			t.Change, end = f.evolve(h)
+		}
+		outcomes[i], err = t.Run(start, r)
+		end()
 		if err != nil {
 			return badInput(err)
 		}
-		o := retainRun{Run: i + 1, Buffer: c.Buffer, Rule: f.rule, Ties: f.ties}
-		if h != nil {
-			change, end := f.evolve(d, h)
-			s := retain.Watch(d, f.window, f.every*(len(h.Snapshots)-1), f.delta, change)
-			end()
-			snapshots := len(h.Snapshots)
-			o.Snapshots, o.Turnover, o.Steps, cores[i] = &snapshots, s.Turnover, f.window+s.Steps, s.Core
-			o.ZeroVotes = len(s.Core) - retain.Voted(g, s.Core)
-		} else if c.Links < 1 || f.rewire.share > 0 {
-			s := retain.Watch(d, f.window, f.window, f.delta, func(int) {
-				if f.rewire.share > 0 {
-					g := retain.Rewire(d.Graph(), f.rewire.share, r)
-					d.SetGraph(g)
-				}
-			})
-			o.Turnover, o.Steps, cores[i] = s.Turnover, 2*f.window, s.Core
-			o.ZeroVotes = len(s.Core) - retain.Voted(d.Graph(), s.Core)
-		} else {
-			l := retain.Run(d, f.maxSteps)
-			o.Turnover, o.Steps, o.ZeroVotes, o.Moving, cores[i] = l.Turnover, l.Steps, l.ZeroVotes, &l.Moving, l.Core
-			if l.Cyclic {
-				o.Period, o.Transient = &l.Period, &l.Transient
-			}
-		}
-		o.Core, o.CoreShare = len(cores[i]), float64(len(cores[i]))/float64(c.Buffer)
-		last := d.Buffer(nil)
-		o.InDegree = float64(retain.Overlap(last, topDegree)) / float64(c.Buffer)
-		o.PageRank = float64(retain.Overlap(last, topRank)) / float64(c.Buffer)
-		o.Seconds = time.Since(began).Seconds()
+		o.Outcome, o.Seconds = outcomes[i], time.Since(began).Seconds()
 		runs[i] = o
 		if f.runs > 1 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "forage: run %d of %d: %d steps, core of %d pages\n", i+1, f.runs, o.Steps, o.Core)
 		}
 	}
-	for i := range runs {
-		if len(runs) > 1 {
-			sum := 0.0
-			for j := range cores {
-				if j != i {
-					sum += retain.Agreement(cores[i], cores[j])
-				}
-			}
-			mean := sum / float64(len(runs)-1)
-			runs[i].Agreement = &mean
-		}
-	}
+	retain.Agree(outcomes)
 	if f.core != "" {
 		err := arcs.Create(f.core, func(w io.Writer) error {
-			for _, v := range cores[0] {
+			for _, v := range outcomes[0].Pages {
 				if _, err := fmt.Fprintln(w, v); err != nil {
 					return err
 				}
