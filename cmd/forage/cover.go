@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -116,36 +113,8 @@ an element in memory. The cover is the same. --plan tells what it would take.`,
 	return cmd
 }
 
-// coverResult is what forage cover tells.
-type coverResult struct {
-	Algorithm   cover.Algorithm `json:"algorithm"`
-	Sets        uint64          `json:"sets"`
-	Elements    uint64          `json:"elements"`
-	Size        uint64          `json:"size"`
-	Largest     uint64          `json:"largest"`
-	Coverable   uint64          `json:"coverable"`
-	Cover       uint64          `json:"cover"`
-	Covered     uint64          `json:"covered"`
-	Weight      float64         `json:"weight"`
-	Passes      int             `json:"passes"`
-	Reads       uint64          `json:"reads"`
-	Guarantee   *float64        `json:"guarantee"`
-	OutOfCore   bool            `json:"out_of_core"`
-	Unsorted    uint64          `json:"unsorted"`
-	Repeated    uint64          `json:"repeated"`
-	Demand      uint64          `json:"demand"` // coverable elements, each as often as --multi asks
-	Met         uint64          `json:"met"`    // of the demand
-	Improved    *uint64         `json:"cover_before_improvement,omitempty"`
-	Verified    bool            `json:"verified"`
-	Warnings    []string        `json:"warnings,omitempty"`
-	LoadSeconds float64         `json:"load_seconds"`
-	Seconds     float64         `json:"seconds"` // without loading
-	BaseRSS     int64           `json:"base_rss"`
-	PeakRSS     int64           `json:"peak_rss"`
-}
-
 func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path string) (err error) {
-	res := &coverResult{BaseRSS: machine.PeakRSS()}
+	baseRSS := machine.PeakRSS()
 	check := cover.Algorithm(f.algorithm)
 	if f.algorithm == "auto" {
 		check = cover.NamePGreedy
@@ -176,128 +145,97 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 			return graphError(err)
 		}
 	}
-	a, outOfCore, err := f.choose(s)
-	if err != nil {
+	job := &sets.Job{Source: s, Algorithm: check, Options: f.o, Temp: f.temp, UnitWeights: f.unitWeights}
+	if err := f.choose(job); err != nil {
 		return err
 	}
 	if f.plan {
-		return f.tellPlan(stdout, s, a, outOfCore)
+		return f.tellPlan(stdout, job)
 	}
-	var family cover.Family
-	var lists *cover.Lists
-	var scratch *sets.Scratch
-	if !outOfCore {
-		lists, err = s.Load(f.o.MaxDegree)
-		family = lists
-		if wide := (*sets.Error)(nil); errors.As(err, &wide) && wide.Wide {
-			m, n, _, err := s.Sizes(true)
-			if err != nil {
-				return coverError(err)
-			}
-			if err := f.external(m, n, wide.Error()); err != nil {
-				return err
-			}
-			outOfCore = true
-		}
-		// The engine may use the lists up: they are read again for the check.
-		f.o.InPlace = f.improve == 0 && !s.InMemory()
-	}
-	if outOfCore {
-		a = cover.NameSPGreedy
-		if scratch, err = sets.NewScratch(f.temp); err != nil {
+	err = job.Load(f.improve > 0)
+	if wide := (*sets.Error)(nil); errors.As(err, &wide) && wide.Wide {
+		m, n, _, err := s.Sizes(true)
+		if err != nil {
 			return coverError(err)
 		}
-		family, err = s.Family()
-	}
-	if err != nil {
-		return coverError(err)
-	}
-	if s.Info != nil {
-		res.Unsorted, res.Repeated = s.Info.Unsorted, s.Info.Repeated
-		if err := f.takeCosts(s.Info.Weights); err != nil {
+		if err := f.external(m, n, wide.Error()); err != nil {
 			return err
 		}
+		job.OutOfCore = true
+		if err := job.Load(false); err != nil {
+			return coverError(err)
+		}
+	} else if err != nil {
+		return coverError(err)
 	}
-	res.Sets, res.Elements = family.NumSets(), family.NumElements()
-	if res.Sets == 0 {
+	empty := usagef("%s: every set is empty: there is nothing to cover", path)
+	if job.NumSets() == 0 {
 		return usagef("%s: no sets: there is nothing to cover", path)
 	}
-	if f.o.Weights != nil && uint64(len(f.o.Weights)) != res.Sets {
-		return usagef("%s: %d costs, and %s has %d sets: want one a line", f.weights, len(f.o.Weights), path, res.Sets)
+	if costs := uint64(len(job.Options.Weights)); job.Options.Weights != nil && costs != job.NumSets() {
+		return usagef("%s: %d costs, and %s has %d sets: want one a line", f.weights, costs, path, job.NumSets())
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	loaded()
-	res.LoadSeconds = time.Since(began).Seconds()
+	loadSeconds := time.Since(began).Seconds()
 	began = time.Now()
 	progress := newCoverProgress(stderr, began)
-	f.o.Progress = progress.tell
+	job.Options.Progress = progress.tell
 
-	solve := func(take func(set, gain uint64) error) (*cover.Result, error) {
-		o := f.o
-		o.Take = take
-		if !outOfCore {
-			return cover.Solve(ctx, family, a, o)
-		}
-		return cover.External(ctx, family, scratch, o)
-	}
 	var r *cover.Result
+	var before *uint64 // sets, before the improvement
 	if collect := f.verify || f.improve > 0 || f.out == ""; collect {
 		take := func(set, gain uint64) error { return nil }
 		if f.verify || f.improve > 0 {
 			take = nil
 		}
-		if r, err = solve(take); err != nil {
+		if r, err = job.Solve(ctx, take); err != nil {
 			return coverError(err)
 		}
 		if r.Largest == 0 {
-			return usagef("%s: every set is empty: there is nothing to cover", path)
+			return empty
 		}
 		if f.improve > 0 {
-			if r, err = f.improved(ctx, lists, r, res); err != nil {
-				return err
+			n, end := r.Taken, time.Now().Add(f.improve)
+			before = &n
+			stop := func() bool { return time.Now().After(end) || ctx.Err() != nil }
+			if r, err = cover.Improve(job.Lists(), r, job.Options.Weights, f.o.MaxDegree, rand.New(rand.NewPCG(f.seed, 0)), stop); err != nil {
+				return coverError(err)
 			}
 		}
 		if f.verify {
 			verified := endOnInterrupt(ctx, stderr) // nothing is written yet
 			defer verified()
-			again, err := s.Family()
-			if err != nil {
-				return coverError(err)
-			}
-			if err := cover.Verify(again, r, f.o); err != nil {
+			if err := job.Verify(r); err != nil {
 				return err
 			}
 			verified()
-			res.Verified = true
 		}
 		if f.out != "" {
-			err = arcs.Create(f.out, func(w io.Writer) error { return writeSets(w, r.Sets) })
+			err = f.write(func(take func(set, gain uint64) error) error {
+				for _, set := range r.Sets {
+					if err := take(set, 0); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		}
 	} else {
-		err = arcs.Create(f.out, func(w io.Writer) error {
-			b := bufio.NewWriterSize(w, 1<<16)
-			var line []byte
-			r, err = solve(func(set, gain uint64) error {
-				line = append(strconv.AppendUint(line[:0], set, 10), '\n')
-				_, err := b.Write(line)
-				return err
-			})
-			if err == nil && r.Largest == 0 {
-				err = usagef("%s: every set is empty: there is nothing to cover", path)
+		err = f.write(func(take func(set, gain uint64) error) (err error) {
+			if r, err = job.Solve(ctx, take); err == nil && r.Largest == 0 {
+				err = empty
 			}
-			if err != nil {
-				return err
-			}
-			return b.Flush()
+			return err
 		})
 	}
 	if err != nil {
 		return coverError(err)
 	}
 	progress.end()
-	res.fill(r, f)
-	res.OutOfCore = outOfCore
+	res := job.Report(r)
+	res.Improved, res.Verified, res.LoadSeconds, res.BaseRSS = before, f.verify, loadSeconds, baseRSS
 	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), machine.PeakRSS()
 	for _, w := range r.Warnings {
 		fmt.Fprintf(stderr, "forage: warning: %s\n", w)
@@ -305,54 +243,26 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	if f.json {
 		return printJSON(stdout, res)
 	}
-	res.tell(stdout, f)
+	tellCover(stdout, res, &job.Options)
 	return nil
 }
 
-// takeCosts uses the costs of an OR-Library file unless the user says otherwise.
-func (f *coverFlags) takeCosts(costs []float64) error {
-	if costs == nil || f.unitWeights || f.o.Weights != nil {
-		return nil
-	}
-	f.o.Weights = costs
-	if f.o.Budget > 0 || f.o.Points != nil {
-		return usagef("the costs of the file do not go with --k or --points; --unit-weights ignores them")
-	}
-	return nil
+// write writes the list of sets to -o.
+func (f *coverFlags) write(list func(take func(set, gain uint64) error) error) error {
+	return arcs.Create(f.out, func(w io.Writer) error { return sets.WriteList(w, list) })
 }
 
-// improved runs the local search for the time that the user gives it.
-func (f *coverFlags) improved(ctx context.Context, l *cover.Lists, r *cover.Result, res *coverResult) (*cover.Result, error) {
-	end := time.Now().Add(f.improve)
-	stop := func() bool { return time.Now().After(end) || ctx.Err() != nil }
-	before := r.Taken
-	res.Improved = &before
-	better, err := cover.Improve(l, r, f.o.Weights, f.o.MaxDegree, rand.New(rand.NewPCG(f.seed, 0)), stop)
-	return better, coverError(err)
-}
-
-func (res *coverResult) fill(r *cover.Result, f *coverFlags) {
-	res.Algorithm = r.Algorithm
-	res.Size, res.Largest, res.Coverable = r.Size, r.Largest, r.Coverable
-	res.Cover, res.Covered, res.Weight = r.Taken, r.Covered, r.Weight
-	res.Demand, res.Met = r.Coverable*uint64(max(1, f.o.Multi)), r.Met
-	res.Passes, res.Reads, res.Warnings = r.Passes, r.Reads, r.Warnings
-	if !math.IsNaN(r.Guarantee) {
-		res.Guarantee = &r.Guarantee
-	}
-}
-
-// tell prints the result for people.
-func (res *coverResult) tell(w io.Writer, f *coverFlags) {
+// tellCover prints the result for people.
+func tellCover(w io.Writer, res *sets.Report, o *cover.Options) {
 	where := ""
 	if res.OutOfCore {
 		where = " out of core"
 	}
 	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, binaryBytes(uint64(res.PeakRSS)))
-	if f.o.Multi > 1 {
+	if o.Multi > 1 {
 		fmt.Fprintf(w, "demand met: %d of %d\n", res.Met, res.Demand)
 	}
-	if f.o.Weights != nil {
+	if o.Weights != nil {
 		fmt.Fprintf(w, "weight: %g\n", res.Weight)
 	}
 	if res.Improved != nil {
@@ -363,8 +273,8 @@ func (res *coverResult) tell(w io.Writer, f *coverFlags) {
 	}
 	if left := res.Elements - res.Coverable; left > 0 {
 		what := "in no set"
-		if f.o.Multi > 1 {
-			what = fmt.Sprintf("in fewer than %d sets", f.o.Multi)
+		if o.Multi > 1 {
+			what = fmt.Sprintf("in fewer than %d sets", o.Multi)
 		}
 		fmt.Fprintf(w, "%s: %d elements of %d\n", what, left, res.Elements)
 	}
@@ -376,18 +286,18 @@ func (res *coverResult) tell(w io.Writer, f *coverFlags) {
 	}
 }
 
-func (f *coverFlags) tellPlan(w io.Writer, s *sets.Source, a cover.Algorithm, outOfCore bool) error {
-	m, n, size, err := s.Sizes(true)
+func (f *coverFlags) tellPlan(w io.Writer, job *sets.Job) error {
+	m, n, size, err := job.Source.Sizes(true)
 	if err != nil {
 		return coverError(err)
 	}
-	if wide := max(m, n) > graph.MaxNodes; wide && !outOfCore {
-		if err := f.external(m, n, fmt.Sprintf("%s: %d sets of elements below %d do not fit in memory as 32-bit numbers", s.Path, m, n)); err != nil {
+	if wide := max(m, n) > graph.MaxNodes; wide && !job.OutOfCore {
+		if err := f.external(m, n, fmt.Sprintf("%s: %d sets of elements below %d do not fit in memory as 32-bit numbers", job.Source.Path, m, n)); err != nil {
 			return err
 		}
-		a, outOfCore = cover.NameSPGreedy, true
+		job.Algorithm, job.OutOfCore = cover.NameSPGreedy, true
 	}
-	plan := cover.NewPlan(a, outOfCore, m, n, size, &f.o, f.improve.Seconds())
+	plan := cover.NewPlan(job.Algorithm, job.OutOfCore, m, n, size, &f.o, f.improve.Seconds())
 	temp := cmp.Or(f.temp, os.TempDir())
 	plan.Limit, plan.Free = machine.FreeMemory(), uint64(machine.FreeDisk(temp))
 	var why []string
@@ -404,27 +314,15 @@ func (f *coverFlags) tellPlan(w io.Writer, s *sets.Source, a cover.Algorithm, ou
 		}
 	} else {
 		where := "in memory"
-		if outOfCore {
+		if job.OutOfCore {
 			where = "out of core, " + binaryBytes(plan.Disk) + " of disk"
 		}
-		fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, a, where, binaryBytes(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
+		fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, job.Algorithm, where, binaryBytes(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
 	}
 	if !plan.Fits {
 		return usagef("this cannot fit: %s", strings.Join(why, "; "))
 	}
 	return nil
-}
-
-func writeSets(w io.Writer, ids []uint64) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	var line []byte
-	for _, id := range ids {
-		line = append(strconv.AppendUint(line[:0], id, 10), '\n')
-		if _, err := b.Write(line); err != nil {
-			return err
-		}
-	}
-	return b.Flush()
 }
 
 // source opens what is to be covered, in the format of --format.
@@ -449,6 +347,8 @@ func coverError(err error) error {
 	var syntax *sets.Error
 	var option *cover.OptionError
 	switch {
+	case errors.Is(err, sets.ErrWeights):
+		return usagef("the costs of the file do not go with --k or --points; --unit-weights ignores them")
 	case errors.As(err, &syntax), errors.Is(err, fs.ErrNotExist):
 		return badInput(err)
 	case errors.As(err, &option):
@@ -457,35 +357,22 @@ func coverError(err error) error {
 	return graphError(err)
 }
 
-// choose picks the engine: by name, or for auto the smallest cover that memory allows.
-func (f *coverFlags) choose(s *sets.Source) (a cover.Algorithm, outOfCore bool, err error) {
-	a = cover.Algorithm(f.algorithm)
-	if a == "auto" {
-		a = cover.NamePGreedy
-	}
+// choose decides whether the job goes out of core: where memory does not allow the engine.
+func (f *coverFlags) choose(job *sets.Job) error {
 	limit := uint64(f.memory)
 	if limit == 0 {
 		limit = machine.FreeMemory() / 10 * 9
 	}
-	m, n, size, err := s.Sizes(false)
-	if err != nil {
-		return "", false, coverError(err)
+	need, ok, err := job.Fit(limit, f.improve > 0)
+	if err != nil || ok {
+		return coverError(err)
 	}
-	if cover.Memory(a, m, n, size, &f.o, f.improve > 0) <= limit {
-		return a, false, nil
-	}
-	if m, n, size, err = s.Sizes(true); err != nil {
-		return "", false, coverError(err)
-	}
-	need := cover.Memory(a, m, n, size, &f.o, f.improve > 0)
-	if need <= limit && max(m, n) < graph.MaxNodes {
-		return a, false, nil
-	}
-	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", a, binaryBytes(need), binaryBytes(limit))
+	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", job.Algorithm, binaryBytes(need.Memory), binaryBytes(limit))
 	if f.memory == 0 {
-		why = fmt.Sprintf("%s takes %s in memory, and %s are free", a, binaryBytes(need), binaryBytes(limit))
+		why = fmt.Sprintf("%s takes %s in memory, and %s are free", job.Algorithm, binaryBytes(need.Memory), binaryBytes(limit))
 	}
-	return cover.NameSPGreedy, true, f.external(m, n, why)
+	job.Algorithm, job.OutOfCore = cover.NameSPGreedy, true
+	return f.external(need.Sets, need.Elements, why)
 }
 
 // external refuses what does not work out of core; why tells what keeps it from memory.
