@@ -58,7 +58,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	if ctx.Value(callKey{}) == nil {
 		ctx = context.WithValue(ctx, callKey{}, &call{args: args})
 	}
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -74,8 +74,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	switch {
 	case e != nil:
 		return e.code
-	// Cobra has no types for its own errors of usage.
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "required flag"):
+	// The commands that cobra adds (completion) check their arguments by its own errors, which
+	// have no type: the check is made again.
+	case cmd.ValidateArgs(cmd.Flags().Args()) != nil:
 		return exitUsage
 	}
 	return exitFailed
