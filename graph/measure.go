@@ -69,7 +69,7 @@ func Measure(g Graph, c MeasureConfig) (*Measures, error) {
 	largestWeak := largestClass(weak)
 	m.Weak, m.LargestWeak = &weakCount, &largestWeak
 	if c.Distances > 0 && d.Nodes > 0 {
-		sources := sample(d.Nodes, c.Distances, rand.New(rand.NewPCG(c.Seed, 0)))
+		sources := draw(d.Nodes, c.Distances, rand.New(rand.NewPCG(c.Seed, 0)))
 		far, err := CountDistances(g, sources, c.Threads)
 		if err != nil {
 			return nil, err
@@ -84,8 +84,8 @@ func Measure(g Graph, c MeasureConfig) (*Measures, error) {
 	return m, nil
 }
 
-// sample returns k distinct nodes of n in the order drawn; where k ≥ n all, in ascending order.
-func sample(n, k int, r *rand.Rand) []Node {
+// draw returns k distinct nodes of n in the order drawn; where k ≥ n all, in ascending order.
+func draw(n, k int, r *rand.Rand) []Node {
 	nodes := make([]Node, 0, min(n, k))
 	if k >= n {
 		for v := range n {

@@ -1,6 +1,11 @@
 package graph
 
-import "sync"
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"sync"
+)
 
 // Degrees tells how the arcs of a graph are spread.
 type Degrees struct {
@@ -64,6 +69,24 @@ func CountDegrees(g Scanner) (*Degrees, error) {
 		}
 	}
 	return d, nil
+}
+
+// WriteCSV writes how many nodes have each degree that occurs: degree,nodes_out,nodes_in.
+func (d *Degrees) WriteCSV(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "degree,nodes_out,nodes_in")
+	at := func(h []uint64, k int) uint64 {
+		if k < len(h) {
+			return h[k]
+		}
+		return 0
+	}
+	for k := range max(len(d.Out), len(d.In)) {
+		if o, i := at(d.Out, k), at(d.In, k); o > 0 || i > 0 {
+			fmt.Fprintf(out, "%d,%d,%d\n", k, o, i)
+		}
+	}
+	return out.Flush()
 }
 
 // Distances tells how far nodes are from sources.

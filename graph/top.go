@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -51,4 +52,26 @@ func InDegrees(g Scanner) ([]uint32, error) {
 		return nil
 	})
 	return in, err
+}
+
+// Sample returns k distinct nodes of n, ascending; all, without r, where k ≥ n.
+func Sample(n, k int, r *rand.Rand) []Node {
+	k = max(0, min(k, n))
+	in := make([]bool, n)
+	for j := n - k; j < n; j++ { // Floyd's sampling: one draw a node
+		v := j
+		if k < n {
+			if v = r.IntN(j + 1); in[v] {
+				v = j
+			}
+		}
+		in[v] = true
+	}
+	nodes := make([]Node, 0, k)
+	for v := range in {
+		if in[v] {
+			nodes = append(nodes, Node(v))
+		}
+	}
+	return nodes
 }

@@ -160,25 +160,7 @@ func New(g *graph.CSR, c Config, start []graph.Node, r *rand.Rand) (*Dynamics, e
 
 // RandomStart returns b distinct nodes of n, ascending: the paper's B_0. Where b ≥ n it
 // takes all, without r.
-func RandomStart(n, b int, r *rand.Rand) []graph.Node {
-	b = max(0, min(b, n))
-	set := newBitset(n)
-	if b == n {
-		for v := range n {
-			set.add(graph.Node(v))
-		}
-		return set.appendTo(make([]graph.Node, 0, n))
-	}
-	// Floyd's sampling: one draw a page.
-	for j := n - b; j < n; j++ {
-		v := graph.Node(r.IntN(j + 1))
-		if set.has(v) {
-			v = graph.Node(j)
-		}
-		set.add(v)
-	}
-	return set.appendTo(make([]graph.Node, 0, b))
-}
+func RandomStart(n, b int, r *rand.Rand) []graph.Node { return graph.Sample(n, b, r) }
 
 // SetGraph changes the graph under the buffer; its number of nodes must be the same.
 // The rule Everything keeps the votes that it has counted.

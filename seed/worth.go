@@ -1,6 +1,8 @@
 package seed
 
 import (
+	"context"
+	"math/rand/v2"
 	"slices"
 
 	"forage/graph"
@@ -44,4 +46,40 @@ func Weigh(g graph.Graph, t *Task, seeds []graph.Node, rank []float64) (*Worth, 
 		w.MedianRank = ranks[len(ranks)/2] * float64(len(rank))
 	}
 	return w, nil
+}
+
+// A List is a list of seeds under the name of the rule that made it.
+type List struct {
+	Name string `json:"list"`
+	*Worth
+	Nodes []graph.Node `json:"-"`
+}
+
+// Rivals returns lists of k seeds by rules that choose page by page: in-degree, PageRank, harmonic
+// centrality (estimated from 64 random pages) and chance. rank is the PageRank of every node.
+func Rivals(g *graph.CSR, k int, rank []float64, r *rand.Rand) []List {
+	links, err := graph.InDegrees(g)
+	if err != nil {
+		panic(err) // a CSR has no errors
+	}
+	n := g.NumNodes()
+	return []List{
+		{Name: "in-degree", Nodes: graph.Top(links, k, nil)},
+		{Name: "pagerank", Nodes: graph.Top(rank, k, nil)},
+		{Name: "harmonic", Nodes: graph.Top(g.Harmonic(graph.Sample(n, 64, r)), k, nil)},
+		{Name: "random", Nodes: graph.Sample(n, k, r)},
+	}
+}
+
+// Compare weighs the lists, as Weigh does each, until ctx ends.
+func Compare(ctx context.Context, g graph.Graph, t *Task, lists []List, rank []float64) (err error) {
+	for i := range lists {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if lists[i].Worth, err = Weigh(g, t, lists[i].Nodes, rank); err != nil {
+			return err
+		}
+	}
+	return nil
 }

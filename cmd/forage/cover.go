@@ -21,6 +21,7 @@ import (
 	"forage/graph"
 	"forage/graph/arcs"
 	"forage/internal/machine"
+	"forage/internal/units"
 )
 
 type coverFlags struct {
@@ -258,7 +259,7 @@ func tellCover(w io.Writer, res *sets.Report, o *cover.Options) {
 	if res.OutOfCore {
 		where = " out of core"
 	}
-	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, binaryBytes(uint64(res.PeakRSS)))
+	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, units.Binary(uint64(res.PeakRSS)))
 	if o.Multi > 1 {
 		fmt.Fprintf(w, "demand met: %d of %d\n", res.Met, res.Demand)
 	}
@@ -303,10 +304,10 @@ func (f *coverFlags) tellPlan(w io.Writer, job *sets.Job) error {
 	var why []string
 	memory, disk := plan.Lacks()
 	if memory {
-		why = append(why, fmt.Sprintf("it needs %s of memory and %s are free", binaryBytes(plan.Memory), binaryBytes(plan.Limit)))
+		why = append(why, fmt.Sprintf("it needs %s of memory and %s are free", units.Binary(plan.Memory), units.Binary(plan.Limit)))
 	}
 	if disk {
-		why = append(why, fmt.Sprintf("it needs %s of disk and %s has %s free: --temp names another folder", binaryBytes(plan.Disk), temp, binaryBytes(plan.Free)))
+		why = append(why, fmt.Sprintf("it needs %s of disk and %s has %s free: --temp names another folder", units.Binary(plan.Disk), temp, units.Binary(plan.Free)))
 	}
 	if f.json {
 		if err := printJSON(w, plan); err != nil {
@@ -315,9 +316,9 @@ func (f *coverFlags) tellPlan(w io.Writer, job *sets.Job) error {
 	} else {
 		where := "in memory"
 		if job.OutOfCore {
-			where = "out of core, " + binaryBytes(plan.Disk) + " of disk"
+			where = "out of core, " + units.Binary(plan.Disk) + " of disk"
 		}
-		fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, job.Algorithm, where, binaryBytes(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
+		fmt.Fprintf(w, "%d sets of %d elements, %d in all: %s, %s, %s of memory, about %s\n", m, n, size, job.Algorithm, where, units.Binary(plan.Memory), time.Duration(plan.Seconds*float64(time.Second)).Round(time.Millisecond*100))
 	}
 	if !plan.Fits {
 		return usagef("this cannot fit: %s", strings.Join(why, "; "))
@@ -367,9 +368,9 @@ func (f *coverFlags) choose(job *sets.Job) error {
 	if err != nil || ok {
 		return coverError(err)
 	}
-	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", job.Algorithm, binaryBytes(need.Memory), binaryBytes(limit))
+	why := fmt.Sprintf("%s takes %s in memory, more than the %s of --memory", job.Algorithm, units.Binary(need.Memory), units.Binary(limit))
 	if f.memory == 0 {
-		why = fmt.Sprintf("%s takes %s in memory, and %s are free", job.Algorithm, binaryBytes(need.Memory), binaryBytes(limit))
+		why = fmt.Sprintf("%s takes %s in memory, and %s are free", job.Algorithm, units.Binary(need.Memory), units.Binary(limit))
 	}
 	job.Algorithm, job.OutOfCore = cover.NameSPGreedy, true
 	return f.external(need.Sets, need.Elements, why)
@@ -386,7 +387,7 @@ func (f *coverFlags) external(m, n uint64, why string) error {
 		return usagef("--q: %s; only spgreedy works out of core, and has no q", why)
 	}
 	if bits := cover.Bits(m, n, &f.o); bits > uint64(f.memory) && bits > machine.FreeMemory() {
-		return usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", binaryBytes(bits), n, binaryBytes(machine.FreeMemory()))
+		return usagef("out of core two bits of memory an element are needed, %s for %d elements, and %s are free", units.Binary(bits), n, units.Binary(machine.FreeMemory()))
 	}
 	return nil
 }

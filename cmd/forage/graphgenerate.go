@@ -97,7 +97,12 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 		return err
 	}
 	f.p.Threads = f.in.threads
-	p := f.planned(m, to)
+	arcs, memory, seconds := m.Cost(f.p)
+	planTo := to
+	if f.out == "" {
+		planTo = "" // nothing is written
+	}
+	p := open.PlanMake(f.p.Nodes, arcs, memory, seconds, planTo)
 	if f.in.plan {
 		return f.in.tell(cmd.OutOrStdout(), p, filepath.Dir(f.out))
 	}
@@ -124,20 +129,4 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d arcs, checksum %s, %.1f s\n", m.Name, g.NumNodes(), g.NumArcs(), sum, time.Since(start).Seconds())
 	return nil
-}
-
-// planned tells what making the graph and writing it takes.
-func (f *graphGenerateFlags) planned(m gen.Generator, to open.Format) open.Plan {
-	arcs, memory, seconds := m.Cost(f.p)
-	p := open.Plan{Plan: true, Nodes: uint64(f.p.Nodes), Arcs: uint64(arcs), Memory: memory, Seconds: seconds}
-	switch {
-	case f.out == "":
-	case to == open.BV:
-		p.Disk = int64(1.5*arcs + float64(f.p.Nodes))
-		p.Seconds += arcs / 10e6
-	default:
-		p.Disk = int64(arcs * 2 * float64(len(fmt.Sprint(f.p.Nodes))+1))
-		p.Seconds += arcs / 30e6
-	}
-	return p
 }

@@ -132,7 +132,7 @@ func (f *graphStatFlags) measure(cmd *cobra.Command, g graph.Graph) (*graphStats
 	}
 	r := &graphStats{Measures: m}
 	if f.degrees != "" {
-		if err := arcs.Create(f.degrees, func(w io.Writer) error { return writeDegrees(w, m.Degrees) }); err != nil {
+		if err := arcs.Create(f.degrees, m.Degrees.WriteCSV); err != nil {
 			return nil, err
 		}
 	}
@@ -159,24 +159,6 @@ func (f *graphStatFlags) measure(cmd *cobra.Command, g graph.Graph) (*graphStats
 		}
 	}
 	return r, nil
-}
-
-// writeDegrees writes how many nodes have each degree that occurs.
-func writeDegrees(w io.Writer, d *graph.Degrees) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, "degree,nodes_out,nodes_in")
-	at := func(h []uint64, k int) uint64 {
-		if k < len(h) {
-			return h[k]
-		}
-		return 0
-	}
-	for k := range max(len(d.Out), len(d.In)) {
-		if o, i := at(d.Out, k), at(d.In, k); o > 0 || i > 0 {
-			fmt.Fprintf(out, "%d,%d,%d\n", k, o, i)
-		}
-	}
-	return out.Flush()
 }
 
 func (r *graphStats) text(w io.Writer) {

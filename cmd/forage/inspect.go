@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,13 +65,26 @@ type inspection struct {
 	batch, json bool
 }
 
-// answer answers the questions on stdin.
-func (i *inspection) answer(cmd *cobra.Command, kind inspect.Kind) error {
-	err := i.Batch(kind, cmd.InOrStdin(), cmd.OutOrStdout())
-	if bad := (*inspect.BatchError)(nil); errors.As(err, &bad) {
-		return usagef("stdin:%w", err)
+// run returns what answers the questions on stdin with --batch, and else shows the document that
+// the first argument names; URLs are none.
+func (i *inspection) run(kind inspect.Kind, show func(cmd *cobra.Command, args []string, document []byte) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if !i.batch {
+			var b []byte
+			if kind != inspect.URL {
+				var err error
+				if b, err = document(cmd, args[0]); err != nil {
+					return err
+				}
+			}
+			return show(cmd, args, b)
+		}
+		err := i.Batch(kind, cmd.InOrStdin(), cmd.OutOrStdout())
+		if bad := (*inspect.BatchError)(nil); errors.As(err, &bad) {
+			return usagef("stdin:%w", err)
+		}
+		return err
 	}
-	return err
 }
 
 func (i *inspection) flags(cmd *cobra.Command) {
@@ -108,14 +120,7 @@ The agent is a product token: letters, "-" and "_".
 --batch reads objects with robots, agent and url, and answers with allow.`,
 		Example: "  forage inspect robots robots.txt http://example.org/ http://example.org/private --agent forage",
 		Args:    i.args(1, -1, "a file and URLs"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if i.batch {
-				return i.answer(cmd, inspect.Robots)
-			}
-			b, err := document(cmd, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: i.run(inspect.Robots, func(cmd *cobra.Command, args []string, b []byte) error {
 			f := robots.Parse(b)
 			out := cmd.OutOrStdout()
 			for _, u := range args[1:] {
@@ -130,7 +135,7 @@ The agent is a product token: letters, "-" and "_".
 				if v.Allow {
 					word = "allowed"
 				}
-				fmt.Fprintf(out, "%-10s  %s\n", word, printable(u))
+				fmt.Fprintf(out, "%-10s  %s\n", word, inspect.Printable(u))
 			}
 			if i.json {
 				if len(args) == 1 {
@@ -142,10 +147,10 @@ The agent is a product token: letters, "-" and "_".
 				fmt.Fprintf(out, "crawl-delay %v\n", d)
 			}
 			for _, s := range f.Sitemaps {
-				fmt.Fprintf(out, "sitemap     %s\n", printable(s))
+				fmt.Fprintf(out, "sitemap     %s\n", inspect.Printable(s))
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&agent, "agent", "forage", "product token of the crawler")
 	i.flags(cmd)
@@ -169,19 +174,15 @@ its text.
 lists of values; Link and X-Robots-Tag are read), and answers with links, embeds, nofollow.`,
 		Example: "  forage inspect links page.html --url http://example.org/dir/page.html --details",
 		Args:    i.args(1, 1, "one file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if i.batch {
-				return i.answer(cmd, inspect.Links)
-			}
-			if opts.URL != "" {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if opts.URL != "" && !i.batch {
 				if _, err := link.Parse(opts.URL); err != nil {
 					return badInput(fmt.Errorf("--url: %w", err))
 				}
 			}
-			b, err := document(cmd, args[0])
-			if err != nil {
-				return err
-			}
+			return nil
+		},
+		RunE: i.run(inspect.Links, func(cmd *cobra.Command, args []string, b []byte) error {
 			a := i.Links(b, opts, show || i.json)
 			out := cmd.OutOrStdout()
 			switch {
@@ -193,7 +194,7 @@ lists of values; Link and X-Robots-Tag are read), and answers with links, embeds
 					if d.NoFollow {
 						mark = " nofollow"
 					}
-					fmt.Fprintf(out, "%s\t%s%s\t%s\t%s\n", d.URL, d.Kind, mark, printable(d.Path), printable(d.Text))
+					fmt.Fprintf(out, "%s\t%s%s\t%s\t%s\n", d.URL, d.Kind, mark, inspect.Printable(d.Path), inspect.Printable(d.Text))
 				}
 			default:
 				for _, u := range a.Links {
@@ -204,7 +205,7 @@ lists of values; Link and X-Robots-Tag are read), and answers with links, embeds
 				fmt.Fprintln(cmd.ErrOrStderr(), "forage: no absolute links; relative ones need --url, the page's URL")
 			}
 			return nil
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.URL, "url", "", "the page's URL, which relative links are resolved against")
@@ -230,10 +231,7 @@ if it is refused: the identity, or with a base the URL as a browser resolves it.
 identity has the identity in both cases.`,
 		Example: "  forage inspect url 'HTTP://Example.org:80/%7ea/../b?x#y'\n  forage inspect url --base http://example.org/a/b ../c",
 		Args:    i.args(1, -1, "URLs"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if i.batch {
-				return i.answer(cmd, inspect.URL)
-			}
+		RunE: i.run(inspect.URL, func(cmd *cobra.Command, args []string, _ []byte) error {
 			var failed []error
 			for _, u := range args {
 				a := i.URL(u, base)
@@ -246,11 +244,11 @@ identity has the identity in both cases.`,
 					fmt.Fprintln(cmd.OutOrStdout(), *a.Identity)
 				}
 				if a.URL == nil {
-					failed = append(failed, errors.New(printable(a.Error)))
+					failed = append(failed, errors.New(inspect.Printable(a.Error)))
 				}
 			}
 			return badInput(errors.Join(failed...))
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&base, "base", "", "URL that relative ones are resolved against")
 	cmd.Flags().StringSliceVar(&i.IgnoreParams, "ignore-params", nil, "drop these query parameters, such as utm_*,fbclid")
@@ -274,14 +272,7 @@ than the sitemap's are rejected, as the protocol wants; those of a feed are not.
 urls and lastmod.`,
 		Example: "  forage inspect sitemap sitemap.xml.gz --url http://example.org/sitemap.xml.gz",
 		Args:    i.args(1, 1, "one file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if i.batch {
-				return i.answer(cmd, inspect.Sitemap)
-			}
-			b, err := document(cmd, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: i.run(inspect.Sitemap, func(cmd *cobra.Command, args []string, b []byte) error {
 			a, err := i.Sitemap(b, at, kind)
 			if err != nil {
 				return badInput(fmt.Errorf("--url: %w", err))
@@ -292,7 +283,7 @@ urls and lastmod.`,
 			out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 			for _, u := range append(a.Sitemaps, a.URLs...) {
 				if m := a.LastMod[u]; m != "" {
-					fmt.Fprintf(out, "%s\t%s\n", u, printable(m))
+					fmt.Fprintf(out, "%s\t%s\n", u, inspect.Printable(m))
 				} else {
 					fmt.Fprintln(out, u)
 				}
@@ -302,13 +293,13 @@ urls and lastmod.`,
 				fmt.Fprintf(stderr, "forage: %d URLs of other hosts than %s rejected\n", len(a.Rejected), inspect.Authority(at))
 			}
 			if a.Problem != "" {
-				fmt.Fprintf(stderr, "forage: the rest could not be read: %s\n", printable(a.Problem))
+				fmt.Fprintf(stderr, "forage: the rest could not be read: %s\n", inspect.Printable(a.Problem))
 			}
 			if a.Cut {
 				fmt.Fprintln(stderr, "forage: cut at the limits of the protocol")
 			}
 			return nil
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&at, "url", "", "the document's URL")
@@ -337,43 +328,16 @@ elements or, without any, its bytes.
 --batch reads objects with html or html_b64 and content_type, and answers with encoding.`,
 		Example: "  forage inspect charset page.html --content-type 'text/html; charset=koi8-r'",
 		Args:    i.args(1, 1, "one file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if i.batch {
-				return i.answer(cmd, inspect.Charset)
-			}
-			b, err := document(cmd, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: i.run(inspect.Charset, func(cmd *cobra.Command, args []string, b []byte) error {
 			a := i.Charset(b, kind)
 			if i.json {
 				return printJSON(cmd.OutOrStdout(), a)
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), a.Encoding)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), a.Encoding)
 			return err
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&kind, "content-type", "", "the Content-Type that the page came with")
 	i.flags(cmd)
 	return cmd
-}
-
-// printable escapes what would move the cursor or turn the text around on a terminal: control
-// characters, and marks of direction.
-func printable(s string) string {
-	hidden := func(r rune) bool {
-		return r < ' ' || 0x7f <= r && r < 0xa0 || 0x200b <= r && r <= 0x200f || 0x2028 <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 || r == 0xfeff || r == 0xfffd
-	}
-	if !slices.ContainsFunc([]rune(s), hidden) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

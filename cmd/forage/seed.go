@@ -26,6 +26,7 @@ import (
 	"forage/graph/labels"
 	"forage/graph/open"
 	"forage/internal/machine"
+	"forage/internal/units"
 	"forage/retain"
 	"forage/seed"
 	"forage/store"
@@ -243,26 +244,10 @@ func (f *seedFlags) check(cmd *cobra.Command, graphs int) error {
 
 // seedResult is what forage seed tells.
 type seedResult struct {
-	Method     string        `json:"method"`
-	Depth      int           `json:"depth"`
-	Seeds      int           `json:"seeds"`
-	Reached    int           `json:"reached"`
-	ByHops     []int         `json:"reached_by_hops"`
-	Nodes      int           `json:"nodes"`
-	Unreached  *int          `json:"unreached_from_l0,omitempty"`
-	LayerSize  []int         `json:"layers,omitempty"`
-	Passes     []seed.Pass   `json:"passes,omitempty"`
-	Levels     []seed.Level  `json:"levels,omitempty"`
-	Evaluation []listOfSeeds `json:"evaluation,omitempty"`
-	Seconds    float64       `json:"seconds"`
-	PeakRSS    int64         `json:"peak_rss"`
-}
-
-// A listOfSeeds is one of the lists that --evaluate compares.
-type listOfSeeds struct {
-	List string `json:"list"`
-	*seed.Worth
-	nodes []graph.Node
+	*seed.Choice
+	Evaluation []seed.List `json:"evaluation,omitempty"`
+	Seconds    float64     `json:"seconds"`
+	PeakRSS    int64       `json:"peak_rss"`
 }
 
 func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, names *labels.Names) error {
@@ -277,41 +262,30 @@ func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, names *labels.Names) 
 	if err != nil {
 		return err
 	}
-	res := &seedResult{Method: f.method, Depth: f.depth, Nodes: n}
-	seeds, err := w.choose(ctx, task, res)
+	m, err := w.choice(task)
+	if err != nil {
+		return err
+	}
+	chosen, err := m.Choose(ctx, w.g, task, rand.New(rand.NewPCG(w.seed, 0)))
 	if errors.Is(err, seed.ErrNoLayer) || errors.Is(err, seed.ErrNoSeeds) {
 		return badInput(err)
 	}
 	if err != nil {
 		return err
 	}
-	if f.k > 0 && len(seeds) > f.k {
-		seeds = seeds[:f.k]
-	}
+	res := &seedResult{Choice: chosen}
 	if res.Unreached != nil && *res.Unreached > 0 && !f.json {
 		fmt.Fprintf(cmd.ErrOrStderr(), "forage: not reached from L0 within %d hops: %d of %d pages\n", f.depth, *res.Unreached, n)
 	}
-	if len(seeds) == 0 && !f.json {
+	if res.NumSeeds == 0 && !f.json {
 		fmt.Fprintln(cmd.ErrOrStderr(), "forage: no seed is needed: nothing that is to be reached lies behind the pages to start from")
 	}
-
-	reached, err := seed.NewReached(g, task)
-	if err != nil {
-		return badInput(err)
-	}
-	gains := make([]int, len(seeds))
-	for i, v := range seeds {
-		if gains[i], _, err = reached.Add(v); err != nil {
-			return err
-		}
-	}
-	res.Seeds, res.Reached, res.ByHops = len(seeds), reached.Within(f.depth), reached.ByHops()
 	if f.evaluate {
-		if res.Evaluation, err = w.compare(ctx, task, seeds); err != nil {
+		if res.Evaluation, err = w.compare(ctx, task, chosen.Seeds); err != nil {
 			return err
 		}
 	}
-	if err := w.write(cmd.OutOrStdout(), seeds, gains); err != nil {
+	if err := w.write(cmd.OutOrStdout(), chosen.Seeds, chosen.Gains); err != nil {
 		return err
 	}
 	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), machine.PeakRSS()
@@ -322,7 +296,7 @@ func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, names *labels.Names) 
 		return printComparison(cmd.OutOrStdout(), f.depth, res.Evaluation)
 	}
 	if f.out != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d seeds reach %d of %d pages within %d hops (%.1f s)\n", res.Seeds, res.Reached, n, f.depth, res.Seconds)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d seeds reach %d of %d pages within %d hops (%.1f s)\n", res.NumSeeds, res.Reached, n, f.depth, res.Seconds)
 	}
 	return nil
 }
@@ -353,21 +327,18 @@ type seedWork struct {
 	names    *labels.Names // nil: none
 	criteria seed.Criteria
 	host     []uint32 // by node, where names are asked for
-	csr, rev *graph.CSR
 }
 
-// memory returns the graph and its transpose in memory.
-func (w *seedWork) memory() (g, rev *graph.CSR, err error) {
-	if w.csr == nil {
-		if w.csr, err = graph.Load(w.g); err != nil {
-			return nil, nil, err
-		}
-		w.g = w.csr
+// memory returns the graph in memory.
+func (w *seedWork) memory() (*graph.CSR, error) {
+	if c, ok := w.g.(*graph.CSR); ok {
+		return c, nil
 	}
-	if w.rev == nil {
-		w.rev = w.csr.Transpose()
+	c, err := graph.Load(w.g)
+	if err == nil {
+		w.g = c
 	}
-	return w.csr, w.rev, nil
+	return c, err
 }
 
 // task makes what the flags say of pages into a task.
@@ -401,7 +372,7 @@ func (w *seedWork) task() (*seed.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		g, _, err := w.memory()
+		g, err := w.memory()
 		if err != nil {
 			return nil, err
 		}
@@ -472,10 +443,10 @@ func (w *seedWork) covers() (c seed.LayeredConfig, err error) {
 		return c, nil
 	}
 	if cost.Least > limit {
-		return c, usagef("%s takes %s at least, and there are %s; --plan tells more", w.method, binaryBytes(cost.Least), binaryBytes(limit))
+		return c, usagef("%s takes %s at least, and there are %s; --plan tells more", w.method, units.Binary(cost.Least), units.Binary(limit))
 	}
 	if c.Algorithm != "" && c.Algorithm != cover.NameSPGreedy {
-		return c, usagef("%s takes %s in memory, and there are %s: only spgreedy covers out of core", c.Algorithm, binaryBytes(cost.Memory), binaryBytes(limit))
+		return c, usagef("%s takes %s in memory, and there are %s: only spgreedy covers out of core", c.Algorithm, units.Binary(cost.Memory), units.Binary(limit))
 	}
 	if w.temp != "" {
 		w.temp = w.call.path(w.temp)
@@ -490,35 +461,19 @@ func (w *seedWork) covers() (c seed.LayeredConfig, err error) {
 	return c, nil
 }
 
-// choose runs the method.
-func (w *seedWork) choose(ctx context.Context, t *seed.Task, res *seedResult) ([]graph.Node, error) {
-	c, err := w.covers()
-	if err != nil {
+// choice returns the method with all that it needs.
+func (w *seedWork) choice(t *seed.Task) (m *seed.Method, err error) {
+	m = &seed.Method{Name: w.method, K: w.k, Levels: w.levels, MinYield: w.minYield, Dead: w.dead}
+	if m.Covers, err = w.covers(); err != nil {
 		return nil, err
 	}
 	switch w.method {
 	case seed.NameLayered:
-		l0, err := w.firstLayer(t)
-		if err != nil {
-			return nil, err
-		}
-		s, err := seed.Layered(ctx, w.g, l0, t, c)
-		if err != nil {
-			return nil, err
-		}
-		res.Unreached, res.LayerSize, res.Passes = &s.Unreached, s.LayerSize, s.Passes
-		return s.Seeds, nil
-	case seed.NameTwoLevel:
-		seeds, levels, err := seed.TwoLevel(ctx, w.g, w.levels, w.minYield, t, c)
-		res.Levels = levels
-		return seeds, err
+		m.L0, err = w.firstLayer(t)
+	case seed.NameReach:
+		_, err = w.memory() // once for the method and --evaluate
 	}
-	g, rev, err := w.memory()
-	if err != nil {
-		return nil, err
-	}
-	seeds, err := seed.Reach(g, rev, t, w.k, seed.ReachConfig{Dead: w.dead, Stop: func() bool { return ctx.Err() != nil }}, rand.New(rand.NewPCG(w.seed, 0)))
-	return seeds, cmp.Or(err, ctx.Err())
+	return m, err
 }
 
 // firstLayer returns L0 of a layered cover: by default the 500 pages of most links.
@@ -528,7 +483,7 @@ func (w *seedWork) firstLayer(t *seed.Task) ([]graph.Node, error) {
 		in, err := w.set(w.l0)
 		return seed.Members(in), err
 	case w.l0Rank > 0:
-		g, _, err := w.memory()
+		g, err := w.memory()
 		if err != nil {
 			return nil, err
 		}
@@ -548,47 +503,27 @@ func (w *seedWork) firstLayer(t *seed.Task) ([]graph.Node, error) {
 }
 
 // compare evaluates the seeds and lists of the same length that other rules give.
-func (w *seedWork) compare(ctx context.Context, t *seed.Task, seeds []graph.Node) ([]listOfSeeds, error) {
-	g, _, err := w.memory()
+func (w *seedWork) compare(ctx context.Context, t *seed.Task, seeds []graph.Node) ([]seed.List, error) {
+	g, err := w.memory()
 	if err != nil {
 		return nil, err
 	}
-	n, k := g.NumNodes(), len(seeds)
 	rank, err := retain.FullRank(g, retain.Config{})
 	if err != nil {
 		return nil, err
 	}
-	links, err := graph.InDegrees(g)
-	if err != nil {
-		return nil, err
-	}
-	r := rand.New(rand.NewPCG(w.seed, 1))
-	lists := []listOfSeeds{
-		{List: w.method, nodes: seeds},
-		{List: "in-degree", nodes: graph.Top(links, k, nil)},
-		{List: "pagerank", nodes: graph.Top(rank, k, nil)},
-		{List: "harmonic", nodes: graph.Top(g.Harmonic(retain.RandomStart(n, 64, r)), k, nil)},
-		{List: "random", nodes: retain.RandomStart(n, k, r)},
-	}
+	lists := append([]seed.List{{Name: w.method, Nodes: seeds}}, seed.Rivals(g, len(seeds), rank, rand.New(rand.NewPCG(w.seed, 1)))...)
 	if w.against != "" {
 		in, err := w.set(w.against)
 		if err != nil {
 			return nil, err
 		}
-		lists = append(lists, listOfSeeds{List: "given", nodes: seed.Members(in)})
+		lists = append(lists, seed.List{Name: "given", Nodes: seed.Members(in)})
 	}
-	for i := range lists {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if lists[i].Worth, err = seed.Weigh(g, t, lists[i].nodes, rank); err != nil {
-			return nil, err
-		}
-	}
-	return lists, nil
+	return lists, seed.Compare(ctx, g, t, lists, rank)
 }
 
-func printComparison(to io.Writer, depth int, rows []listOfSeeds) error {
+func printComparison(to io.Writer, depth int, rows []seed.List) error {
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "seeds\tnumber\t")
 	for h := 1; h <= depth; h++ {
@@ -596,7 +531,7 @@ func printComparison(to io.Writer, depth int, rows []listOfSeeds) error {
 	}
 	fmt.Fprintln(t, "per seed\tper fetch\tmedian rank\t")
 	for _, c := range rows {
-		fmt.Fprintf(t, "%s\t%d\t", c.List, c.Seeds)
+		fmt.Fprintf(t, "%s\t%d\t", c.Name, c.Seeds)
 		for _, x := range c.ByHops[1:] {
 			fmt.Fprintf(t, "%d\t", x)
 		}
@@ -673,14 +608,14 @@ func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
 	} else {
 		about := about(p.Exact)
 		fmt.Fprintf(cmd.OutOrStdout(), "%s on %s%d nodes and %s%d arcs: about %s of memory, at least %s; about %.1f s; reads %s of files\n",
-			p.Method, about, p.Nodes, about, p.Arcs, binaryBytes(p.Memory), binaryBytes(p.Least), p.Seconds, binaryBytes(p.Disk))
+			p.Method, about, p.Nodes, about, p.Arcs, units.Binary(p.Memory), units.Binary(p.Least), p.Seconds, units.Binary(p.Disk))
 	}
 	limit := int64(f.in.memory)
 	if limit == 0 {
 		limit = int64(machine.FreeMemory())
 	}
 	if p.Least > limit {
-		return usagef("at least %s are needed, and there are %s", binaryBytes(p.Least), binaryBytes(limit))
+		return usagef("at least %s are needed, and there are %s", units.Binary(p.Least), units.Binary(limit))
 	}
 	return nil
 }

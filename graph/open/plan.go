@@ -166,6 +166,22 @@ func PlanMeasure(e arcs.Estimate, f Format, distances int, quick, pagerank bool)
 	return p
 }
 
+// PlanMake returns what it takes to make a graph of about so many arcs in memory, and to write it in
+// BV format or as text; "" writes nothing.
+func PlanMake(nodes int, arcs float64, memory int64, seconds float64, to Format) Plan {
+	p := Plan{Plan: true, Nodes: uint64(nodes), Arcs: uint64(arcs), Memory: memory, Seconds: seconds}
+	switch to {
+	case "":
+	case BV:
+		p.Disk = int64(1.5*arcs + float64(nodes))
+		p.Seconds += arcs / 10e6
+	default: // the longest text, an arc list
+		p.Disk = int64(arcs * 2 * float64(len(fmt.Sprint(nodes))+1))
+		p.Seconds += arcs / 30e6
+	}
+	return p
+}
+
 // A Shortfall is one reason why a plan does not fit.
 type Shortfall struct {
 	Of         Resource

@@ -57,12 +57,13 @@ var imports = map[string]string{
 	"inspect":             "fetch/link fetch/robots fetch/sitemap",
 	"internal/lint":       "",
 	"internal/machine":    "",
+	"internal/units":      "",
 	"internal/race":       "",
 	"internal/shared":     "",
 	"internal/spell":      "",
 	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
-	"cmd/forage":          "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine cover cover/sets seed explore explore/sample revisit retain snap source replay fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export inspect lab revisit/paper",
+	"cmd/forage":          "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine internal/units cover cover/sets seed explore explore/sample revisit retain snap source replay fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export inspect lab revisit/paper",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
