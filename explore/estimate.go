@@ -36,6 +36,29 @@ type DegreeShare struct {
 	Share  float64
 }
 
+// Record returns the estimates from so many steps of a policy as JSON can hold them: null for what
+// is not known.
+func (e *Estimates) Record(policy string, steps int) map[string]any {
+	number := func(x float64) *float64 {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
+		}
+		return &x
+	}
+	estimate := func(x Estimate) map[string]any {
+		return map[string]any{"value": number(x.Value), "low": number(x.Low), "high": number(x.High)}
+	}
+	degrees := make([][2]float64, len(e.Degrees))
+	for i, d := range e.Degrees {
+		degrees[i] = [2]float64{float64(d.Degree), d.Share}
+	}
+	return map[string]any{
+		"policy": policy, "steps": steps, "effective_steps": number(e.Effective), "geweke": number(e.Geweke),
+		"mean_degree": estimate(e.MeanDegree), "size": estimate(e.Size), "collisions": e.Collisions,
+		"clustering": estimate(e.Clustering), "degrees": degrees,
+	}
+}
+
 // parts is how many parts the jackknife leaves out in turn.
 const parts = 20
 

@@ -10,12 +10,13 @@ import (
 // Where nothing is drawn during a run and the web stands still, a run goes to its limit cycle;
 // else it warms up and is watched.
 type Trial struct {
-	Graph    *graph.CSR // the web; of a web that changes, as it is in the end
-	Config   Config     // Links 0 follows all, as 1 does
-	Rewire   float64    // share of the arcs that Rewire deals out anew before each step
-	MaxSteps int        // give up looking for the cycle; at least 1
-	Window   int        // steps to warm up, and to watch; at least 1
-	Delta    float64    // share of the steps watched that a page of the core may miss
+	Graph    *graph.CSR   // the web; of a web that changes, as it is in the end
+	Config   Config       // Links 0 follows all, as 1 does
+	Pages    []graph.Node // that a run may start from; nil: all
+	Rewire   float64      // share of the arcs that Rewire deals out anew before each step
+	MaxSteps int          // give up looking for the cycle; at least 1
+	Window   int          // steps to warm up, and to watch; at least 1
+	Delta    float64      // share of the steps watched that a page of the core may miss
 
 	// Later is how many steps of a web that changes by itself are watched, in place of Window;
 	// Change is called before each step of a run, from 0.
@@ -43,7 +44,8 @@ type Outcome struct {
 	Pages []graph.Node `json:"-"` // the core, ascending
 }
 
-// Run runs a buffer from the given pages; all chance comes from r. The first call ranks the nodes
+// Run runs a buffer from the given pages, or from Pages drawn at random where start is nil; all
+// chance comes from r. The first call ranks the nodes
 // of Graph. It is not safe for concurrent use.
 func (t *Trial) Run(start []graph.Node, r *rand.Rand) (*Outcome, error) {
 	b := t.Config.Buffer
@@ -57,6 +59,15 @@ func (t *Trial) Run(start []graph.Node, r *rand.Rand) (*Outcome, error) {
 			return nil, err
 		}
 		t.topLinks, t.topRank = graph.Top(links, b, nil), graph.Top(rank, b, nil)
+	}
+	if start == nil {
+		if t.Pages == nil {
+			start = RandomStart(t.Graph.NumNodes(), b, r)
+		} else {
+			for _, i := range RandomStart(len(t.Pages), b, r) {
+				start = append(start, t.Pages[i])
+			}
+		}
 	}
 	d, err := New(t.Graph, t.Config, start, r)
 	if err != nil {

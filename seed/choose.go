@@ -1,7 +1,10 @@
 package seed
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"io"
 	"math/rand/v2"
 
 	"forage/graph"
@@ -80,4 +83,26 @@ func (m *Method) Choose(ctx context.Context, g graph.Graph, t *Task, r *rand.Ran
 	}
 	c.NumSeeds, c.Reached, c.ByHops = len(c.Seeds), reached.Within(t.Depth), reached.ByHops()
 	return c, nil
+}
+
+// WriteTable writes the seeds as a table of url, node, gain, reached_cumulative and domain, parted by
+// tabs. urls and domains are by seed.
+func (c *Choice) WriteTable(w io.Writer, urls, domains []string) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, "url\tnode\tgain\treached_cumulative\tdomain")
+	sum := 0
+	for i, v := range c.Seeds {
+		sum += c.Gains[i]
+		fmt.Fprintf(b, "%s\t%d\t%d\t%d\t%s\n", urls[i], v, c.Gains[i], sum, domains[i])
+	}
+	return b.Flush()
+}
+
+// WriteURLs writes URLs, one a line.
+func WriteURLs(w io.Writer, urls []string) error {
+	b := bufio.NewWriter(w)
+	for _, u := range urls {
+		fmt.Fprintln(b, u)
+	}
+	return b.Flush()
 }

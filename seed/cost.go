@@ -36,3 +36,22 @@ func Estimate(method string, n, m int64, depth, levels int, streams bool) Cost {
 	// A family is at worst all arcs and its state; out of core, bits.
 	return Cost{held + 4*m + 40*n, held + 3*n, float64(m) * passes}
 }
+
+// A Plan is what a run is expected to take.
+type Plan struct {
+	Method  string  `json:"method"`
+	Nodes   int64   `json:"nodes"`
+	Arcs    int64   `json:"arcs"`
+	Exact   bool    `json:"exact"`        // nodes and arcs are counted, not estimated: the caller's to say
+	Graph   int64   `json:"graph_bytes"`  // of the graph in memory
+	Memory  int64   `json:"memory"`       // bytes
+	Least   int64   `json:"least_memory"` // bytes, with covers out of core
+	Disk    int64   `json:"disk_read"`    // bytes: the caller's to say
+	Seconds float64 `json:"seconds"`
+}
+
+// NewPlan returns the plan of what Estimate estimates.
+func NewPlan(method string, n, m int64, depth, levels int, streams bool) *Plan {
+	c := Estimate(method, n, m, depth, levels, streams)
+	return &Plan{Method: method, Nodes: n, Arcs: m, Graph: 8*n + 4*m, Memory: c.Memory, Least: c.Least, Seconds: c.Seconds}
+}

@@ -75,24 +75,7 @@ func sampleError(err error) error {
 func printEstimates(w io.Writer, policy string, s *explore.Sample, asJSON bool) error {
 	e := s.Estimate()
 	if asJSON {
-		number := func(x float64) *float64 {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil
-			}
-			return &x
-		}
-		estimate := func(x explore.Estimate) map[string]any {
-			return map[string]any{"value": number(x.Value), "low": number(x.Low), "high": number(x.High)}
-		}
-		degrees := make([][2]float64, len(e.Degrees))
-		for i, d := range e.Degrees {
-			degrees[i] = [2]float64{float64(d.Degree), d.Share}
-		}
-		return printJSON(w, map[string]any{
-			"policy": policy, "steps": len(s.Steps), "effective_steps": number(e.Effective), "geweke": number(e.Geweke),
-			"mean_degree": estimate(e.MeanDegree), "size": estimate(e.Size), "collisions": e.Collisions,
-			"clustering": estimate(e.Clustering), "degrees": degrees,
-		})
+		return printJSON(w, e.Record(policy, len(s.Steps)))
 	}
 	show := func(name string, x explore.Estimate, format string) {
 		if math.IsNaN(x.Value) {

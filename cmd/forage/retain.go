@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"iter"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"forage/graph/arcs"
 	"forage/graph/labels"
 	"forage/retain"
+	"forage/retain/history"
 	"forage/snap"
 )
 
@@ -89,7 +88,7 @@ or highest PageRank in the whole graph.`,
 			if err != nil {
 				return err
 			}
-			return f.run(cmd, g, nil)
+			return f.run(cmd, &retain.Trial{Graph: g}, nil)
 		},
 	}
 	fs := cmd.Flags()
@@ -127,47 +126,12 @@ func (f *retainFlags) runHistory(cmd *cobra.Command, h *snap.History) error {
 	case len(h.Snapshots) < 2:
 		return usagef("the history has %d snapshots; want at least 2", len(h.Snapshots))
 	}
-	return f.run(cmd, pagesOf(h.At(len(h.Snapshots)-1), h.NumPages()), h)
+	return f.run(cmd, history.NewTrial(h), h)
 }
 
-// pagesOf returns the links among the first n documents of a snapshot; those that are not there
-// are nodes without links.
-func pagesOf(s *snap.State, n int) *graph.CSR {
-	lists := make([][]graph.Node, n)
-	for u := range n {
-		for _, v := range s.Links[u] {
-			if int(v) < n && s.Alive[v] {
-				lists[u] = append(lists[u], graph.Node(v))
-			}
-		}
-	}
-	return graph.FromLists(lists)
-}
-
-// evolve returns what is to be done before each step of a run so that the pages of h come and go,
-// and what ends it. The first window steps are on the first snapshot.
-func (f *retainFlags) evolve(h *snap.History) (change func(d *retain.Dynamics, step int), end func()) {
-	n := h.NumPages()
-	next, end := iter.Pull(func(yield func(*snap.State) bool) { h.Walk(yield) })
-	return func(d *retain.Dynamics, step int) {
-		if step > 0 && (step < f.window || (step-f.window)%f.every != 0) {
-			return
-		}
-		s, _ := next()
-		d.SetGraph(pagesOf(s, n))
-		var gone []graph.Node
-		for v := range n {
-			if !s.Alive[v] {
-				gone = append(gone, graph.Node(v))
-			}
-		}
-		d.Remove(gone)
-	}, end
-}
-
-// run runs buffers on g or, where h is not nil, on its snapshots, of which g is the last.
-func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) error {
-	n := g.NumNodes()
+// run runs buffers on the graph of t or, where h is not nil, on its snapshots.
+func (f *retainFlags) run(cmd *cobra.Command, t *retain.Trial, h *snap.History) error {
+	n := t.Graph.NumNodes()
 	c := f.config
 	var err error
 	if c.Rule, err = retain.ParseRule(f.rule); err != nil {
@@ -210,13 +174,7 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 		}
 	}
 
-	pages := allPages(n) // to start from
-	if h != nil {
-		first := h.At(0)
-		pages = slices.DeleteFunc(pages, func(v graph.Node) bool { return !first.Alive[v] })
-	}
-
-	t := &retain.Trial{Graph: g, Config: c, Rewire: f.rewire.share, MaxSteps: f.maxSteps, Window: f.window, Delta: f.delta}
+	t.Config, t.Rewire, t.MaxSteps, t.Window, t.Delta = c, f.rewire.share, f.maxSteps, f.window, f.delta
 	runs := make([]retainRun, f.runs)
 	outcomes := make([]*retain.Outcome, f.runs)
 	for i := range runs {
@@ -225,22 +183,14 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 		}
 		began := time.Now()
 		r := rand.New(rand.NewPCG(f.seed, uint64(i)))
-		start := given
-		if given == nil {
-			start = retain.RandomStart(len(pages), c.Buffer, r)
-			for i, v := range start {
-				start[i] = pages[v]
-			}
-		}
 		o := retainRun{Run: i + 1, Rule: f.rule, Ties: f.ties}
-		end := func() {}
 		if h != nil {
 			snapshots := len(h.Snapshots)
-			o.Snapshots, t.Later = &snapshots, f.every*(snapshots-1)
-			t.Change, end = f.evolve(h)
+			o.Snapshots = &snapshots
+			outcomes[i], err = history.Run(t, h, f.every, given, r)
+		} else {
+			outcomes[i], err = t.Run(given, r)
 		}
-		outcomes[i], err = t.Run(start, r)
-		end()
 		if err != nil {
 			return badInput(err)
 		}
@@ -252,14 +202,7 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 	}
 	retain.Agree(outcomes)
 	if f.core != "" {
-		err := arcs.Create(f.core, func(w io.Writer) error {
-			for _, v := range outcomes[0].Pages {
-				if _, err := fmt.Fprintln(w, v); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		err := arcs.Create(f.core, func(w io.Writer) error { return labels.WriteNodes(w, outcomes[0].Pages) })
 		if err != nil {
 			return err
 		}
@@ -272,16 +215,7 @@ func (f *retainFlags) run(cmd *cobra.Command, g *graph.CSR, h *snap.History) err
 		}
 		return nil
 	}
-	return printRetain(cmd.OutOrStdout(), g, runs)
-}
-
-// allPages returns 0 to n-1.
-func allPages(n int) []graph.Node {
-	out := make([]graph.Node, n)
-	for v := range out {
-		out[v] = graph.Node(v)
-	}
-	return out
+	return printRetain(cmd.OutOrStdout(), t.Graph, runs)
 }
 
 func printRetain(w io.Writer, g *graph.CSR, runs []retainRun) error {

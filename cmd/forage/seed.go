@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -285,7 +284,7 @@ func (f *seedFlags) run(cmd *cobra.Command, g graph.Graph, names *labels.Names) 
 			return err
 		}
 	}
-	if err := w.write(cmd.OutOrStdout(), chosen.Seeds, chosen.Gains); err != nil {
+	if err := w.write(cmd.OutOrStdout(), chosen); err != nil {
 		return err
 	}
 	res.Seconds, res.PeakRSS = time.Since(began).Seconds(), machine.PeakRSS()
@@ -541,7 +540,8 @@ func printComparison(to io.Writer, depth int, rows []seed.List) error {
 }
 
 // write writes the list to -o, or to stdout where nothing else goes there.
-func (w *seedWork) write(stdout io.Writer, seeds []graph.Node, gains []int) error {
+func (w *seedWork) write(stdout io.Writer, c *seed.Choice) error {
+	seeds := c.Seeds
 	urls := make([]string, len(seeds))
 	if w.names != nil {
 		var err error
@@ -553,25 +553,15 @@ func (w *seedWork) write(stdout io.Writer, seeds []graph.Node, gains []int) erro
 			urls[i] = strconv.Itoa(int(v))
 		}
 	}
-	list := func(to io.Writer) error {
-		out := bufio.NewWriter(to)
-		if !w.urlsOnly {
-			fmt.Fprintln(out, "url\tnode\tgain\treached_cumulative\tdomain")
-		}
-		sum := 0
-		for i, v := range seeds {
-			sum += gains[i]
-			if w.urlsOnly {
-				fmt.Fprintln(out, urls[i])
-				continue
-			}
-			domain := ""
+	list := func(to io.Writer) error { return seed.WriteURLs(to, urls) }
+	if !w.urlsOnly {
+		domains := make([]string, len(seeds))
+		for i := range domains {
 			if w.names != nil {
-				domain = labels.Domain(labels.Host(urls[i]))
+				domains[i] = labels.Domain(labels.Host(urls[i]))
 			}
-			fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%s\n", urls[i], v, gains[i], sum, domain)
 		}
-		return out.Flush()
+		list = func(to io.Writer) error { return c.WriteTable(to, urls, domains) }
 	}
 	switch {
 	case w.out != "":
@@ -593,9 +583,8 @@ func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return graphError(err)
 	}
-	n, m := int64(e.Nodes), int64(e.Arcs)
-	cost := seed.Estimate(f.method, n, m, f.depth, f.levels, isBV(path))
-	p := seedPlan{Method: f.method, Nodes: n, Arcs: m, Exact: e.Exact, Graph: 8*n + 4*m, Memory: cost.Memory, Least: cost.Least, Seconds: cost.Seconds}
+	p := seed.NewPlan(f.method, int64(e.Nodes), int64(e.Arcs), f.depth, f.levels, isBV(path))
+	p.Exact = e.Exact
 	for _, file := range []string{path, f.labels} {
 		if info, err := os.Stat(file); err == nil {
 			p.Disk += info.Size()
@@ -618,17 +607,4 @@ func (f *seedFlags) planFor(cmd *cobra.Command, path string) error {
 		return usagef("at least %s are needed, and there are %s", units.Binary(p.Least), units.Binary(limit))
 	}
 	return nil
-}
-
-// seedPlan is what a run is expected to take.
-type seedPlan struct {
-	Method  string  `json:"method"`
-	Nodes   int64   `json:"nodes"`
-	Arcs    int64   `json:"arcs"`
-	Exact   bool    `json:"exact"` // nodes and arcs are counted, not estimated
-	Graph   int64   `json:"graph_bytes"`
-	Memory  int64   `json:"memory"`
-	Least   int64   `json:"least_memory"` // with covers out of core
-	Disk    int64   `json:"disk_read"`
-	Seconds float64 `json:"seconds"`
 }

@@ -1,7 +1,9 @@
 package labels
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -113,6 +115,15 @@ func ReadNodes(path string, n int) ([]graph.Node, error) {
 		return nil
 	})
 	return nodes, err
+}
+
+// WriteNodes writes node numbers as ReadNodes reads them.
+func WriteNodes(w io.Writer, nodes []graph.Node) error {
+	b := bufio.NewWriter(w)
+	for _, v := range nodes {
+		fmt.Fprintln(b, v)
+	}
+	return b.Flush()
 }
 
 // ReadWeights reads a node number below n and its weight, at least 0, a line. It returns the

@@ -39,6 +39,7 @@ var imports = map[string]string{
 	"revisit/paper":       "graph revisit",
 	"explore":             "graph",
 	"retain":              "graph",
+	"retain/history":      "graph retain snap",
 	"frontier":            "graph",
 	"store":               "graph",
 	"snap":                "",
@@ -63,7 +64,7 @@ var imports = map[string]string{
 	"internal/spell":      "",
 	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
-	"cmd/forage":          "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine internal/units cover cover/sets seed explore explore/sample revisit retain snap source replay fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export inspect lab revisit/paper",
+	"cmd/forage":          "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine internal/units cover cover/sets seed explore explore/sample revisit retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap frontier store crawl export inspect lab revisit/paper",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
