@@ -73,5 +73,31 @@ func (t *Trial) begin(name string, steps bool) (h *Hidden, p Policy, start graph
 	return h, p, start, err
 }
 
+// An Outcome is what one run of a policy shows.
+type Outcome struct {
+	Policy   string   `json:"policy"`
+	Run      int      `json:"run"`
+	Start    any      `json:"start"`  // node number, or the id at a live source
+	Budget   int      `json:"budget"` // queries
+	Queries  int      `json:"queries"`
+	Observed int      `json:"observed"`
+	Nodes    *int     `json:"nodes"`  // nil: not known
+	Oracle   *int     `json:"oracle"` // nodes that the oracle observes; nil: there is none
+	Regret   *float64 `json:"regret"` // nil as Oracle
+	Seconds  float64  `json:"seconds"`
+}
+
+// Judge compares what the policy of that name observed with so many queries, as Explore returned it,
+// with what the oracle does from the same start with the whole budget. The seconds are the caller's
+// to tell.
+func (t *Trial) Judge(name string, queries, observed int) (*Outcome, error) {
+	_, oracle, err := t.Explore("med", nil)
+	if err != nil {
+		return nil, err
+	}
+	n, regret := t.Graph.NumNodes(), Regret(observed, oracle)
+	return &Outcome{Policy: name, Run: t.Run, Start: t.Start, Budget: t.Budget, Queries: queries, Observed: observed, Nodes: &n, Oracle: &oracle, Regret: &regret}, nil
+}
+
 // Regret returns how far observed stays behind the oracle's count, as a share of it [DE, §5].
 func Regret(observed, oracle int) float64 { return float64(oracle-observed) / float64(oracle) }

@@ -1,6 +1,11 @@
 package graph
 
-import "math"
+import (
+	"bufio"
+	"io"
+	"math"
+	"strconv"
+)
 
 // A PageRankConfig says how PageRank is computed. Zero fields mean the values given.
 type PageRankConfig struct {
@@ -136,4 +141,14 @@ func (p *powerMethod) finish(damping float64) float64 {
 		sums[b] = s
 	})
 	return sum()
+}
+
+// WriteRanks writes the value of each node, a line a node, with all the digits that it has.
+func WriteRanks(w io.Writer, rank []float64) error {
+	out := bufio.NewWriter(w)
+	for _, x := range rank {
+		out.WriteString(strconv.FormatFloat(x, 'g', -1, 64))
+		out.WriteByte('\n')
+	}
+	return out.Flush()
 }

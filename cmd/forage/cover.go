@@ -181,7 +181,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 	loaded()
 	loadSeconds := time.Since(began).Seconds()
 	began = time.Now()
-	progress := newCoverProgress(stderr, began)
+	progress := newCoverProgress(stderr)
 	job.Options.Progress = progress.tell
 
 	var r *cover.Result

@@ -14,29 +14,24 @@ import (
 // coverProgress tells on stderr how far a run is, not more often than every five seconds.
 type coverProgress struct {
 	w    io.Writer
-	last time.Time
+	due  func() bool
 	bar  bool
 	told bool
 }
 
-func newCoverProgress(w io.Writer, now time.Time) *coverProgress {
-	p := &coverProgress{w: w, last: now}
-	if file, ok := w.(*os.File); ok {
-		p.bar = term.IsTerminal(int(file.Fd()))
+func newCoverProgress(w io.Writer) *coverProgress {
+	p := &coverProgress{w: w, due: every(5 * time.Second)}
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		p.bar, p.due = true, every(200*time.Millisecond)
 	}
 	return p
 }
 
 func (p *coverProgress) tell(v cover.Progress) {
-	every := 5 * time.Second
-	if p.bar {
-		every = 200 * time.Millisecond
-	}
-	now := time.Now()
-	if now.Sub(p.last) < every {
+	if !p.due() {
 		return
 	}
-	p.last, p.told = now, true
+	p.told = true
 	line := fmt.Sprintf("%d sets cover %d elements, %d read", v.Taken, v.Covered, v.Reads)
 	if v.Threshold > 0 {
 		line = fmt.Sprintf("gains from %.4g: %s", v.Threshold, line)

@@ -29,20 +29,6 @@ type exploreFlags struct {
 	of       live
 }
 
-// exploreRun is what one run shows.
-type exploreRun struct {
-	Policy   string   `json:"policy"`
-	Run      int      `json:"run"`
-	Start    any      `json:"start"` // node number, or the id at a live source
-	Budget   int      `json:"budget"`
-	Queries  int      `json:"queries"`
-	Observed int      `json:"observed"`
-	Nodes    *int     `json:"nodes"`  // null: not known
-	Oracle   *int     `json:"oracle"` // null: there is none
-	Regret   *float64 `json:"regret"` // null as oracle
-	Seconds  float64  `json:"seconds"`
-}
-
 func exploreCmd() *cobra.Command {
 	var f exploreFlags
 	cmd := &cobra.Command{
@@ -162,18 +148,18 @@ func (f *exploreFlags) hidden(cmd *cobra.Command, path string) error {
 			return err
 		}
 		seconds := time.Since(began).Seconds()
-		_, oracle, err := t.Explore("med", nil)
+		o, err := t.Judge(f.policy, queries, observed)
 		if err != nil {
 			return err
 		}
-		regret := explore.Regret(observed, oracle)
-		if queries < budget {
-			fmt.Fprintf(cmd.ErrOrStderr(), "forage: run %d: all %d nodes that can be reached from node %d are queried; %d queries of the budget are left\n", run, observed, t.Start, budget-queries)
+		o.Seconds = seconds
+		if o.Queries < budget {
+			fmt.Fprintf(cmd.ErrOrStderr(), "forage: run %d: all %d nodes that can be reached from node %d are queried; %d queries of the budget are left\n", run, o.Observed, t.Start, budget-o.Queries)
 		}
 		if f.json {
-			err = printJSON(cmd.OutOrStdout(), exploreRun{Policy: f.policy, Run: run, Start: t.Start, Budget: budget, Queries: queries, Observed: observed, Nodes: &n, Oracle: &oracle, Regret: &regret, Seconds: seconds})
+			err = printJSON(cmd.OutOrStdout(), o)
 		} else {
-			_, err = io.WriteString(table, fmt.Sprintf("%d\t%d\t%d\t%d\t%.1f%%\t%d\t%.3f\t\n", run, t.Start, queries, observed, 100*float64(observed)/float64(n), oracle, regret))
+			_, err = io.WriteString(table, fmt.Sprintf("%d\t%d\t%d\t%d\t%.1f%%\t%d\t%.3f\t\n", run, t.Start, o.Queries, o.Observed, 100*float64(o.Observed)/float64(n), *o.Oracle, *o.Regret))
 		}
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/signal"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/explore"
 	"forage/explore/sample"
 	"forage/fetch"
 	"forage/source"
@@ -86,9 +86,9 @@ func (f *exploreFlags) live(cmd *cobra.Command) error {
 			return usagef("%s: the environment variable %s with the token is not set", l.source, d.Auth.Env)
 		}
 	}
-	allow, err := addressRanges(l.private)
+	allow, err := fetch.ParseRanges(l.private)
 	if err != nil {
-		return err
+		return usagef("--allow-private %w", err)
 	}
 	budget := 0
 	if cmd.Flags().Changed("budget") {
@@ -127,33 +127,16 @@ func (f *exploreFlags) live(cmd *cobra.Command) error {
 		}
 		return fmt.Errorf("%w (%d queries are kept in %s; the same command goes on)", sourceError(runErr), e.Queries(), l.dir)
 	}
-	o := exploreRun{Policy: f.policy, Run: 1, Start: e.Start(), Budget: budget, Queries: e.Queries(), Observed: e.Observed(), Seconds: time.Since(began).Seconds()}
+	o := explore.Outcome{Policy: f.policy, Run: 1, Start: e.Start(), Budget: budget, Queries: e.Queries(), Observed: e.Observed(), Seconds: time.Since(began).Seconds()}
 	if f.json {
 		return printJSON(cmd.OutOrStdout(), struct {
-			exploreRun
+			explore.Outcome
 			Requests int                  `json:"requests"`
 			States   map[source.State]int `json:"states"`
 		}{o, e.Requests(), e.States()})
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d queries (%d requests), %d nodes observed, in %s\n", o.Queries, e.Requests(), o.Observed, l.dir)
 	return err
-}
-
-// addressRanges reads the values of --allow-private.
-func addressRanges(texts []string) ([]netip.Prefix, error) {
-	var ps []netip.Prefix
-	for _, text := range texts {
-		p, err := netip.ParsePrefix(text)
-		if err != nil {
-			a, e := netip.ParseAddr(text)
-			if e != nil {
-				return nil, usagef("--allow-private %q: want a range of addresses such as 10.0.0.0/8", text)
-			}
-			p = netip.PrefixFrom(a, a.BitLen())
-		}
-		ps = append(ps, p)
-	}
-	return ps, nil
 }
 
 // sourceError makes a description that does not fit the answers bad input.

@@ -140,9 +140,9 @@ func about(exact bool) string {
 	return "about "
 }
 
-// write writes g, and returns what open.Target.Write does. Interrupts stop it, no longer the whole
+// write writes g. Interrupts stop it, no longer the whole
 // program.
-func (in *graphFiles) write(cmd *cobra.Command, g *open.Graph, t open.Target) (total, ofArcs int64, err error) {
+func (in *graphFiles) write(cmd *cobra.Command, g *open.Graph, t open.Target) (*open.Written, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	in.loaded()
@@ -153,9 +153,9 @@ func (in *graphFiles) write(cmd *cobra.Command, g *open.Graph, t open.Target) (t
 			fmt.Fprintf(cmd.ErrOrStderr(), "forage: %d of %d nodes written\n", done, nodes)
 		}
 	}
-	total, ofArcs, err = t.Write(ctx, g)
+	w, err := t.Write(ctx, g)
 	if bits := (*bv.Error)(nil); errors.As(err, &bits) {
 		err = badInput(err) // the input, which is read as it is written
 	}
-	return total, ofArcs, err
+	return w, err
 }

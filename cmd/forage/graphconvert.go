@@ -26,14 +26,9 @@ type graphConvertFlags struct {
 
 // converted is the result of graph convert.
 type converted struct {
-	Nodes       int         `json:"nodes"`
-	Arcs        uint64      `json:"arcs"`
-	Format      open.Format `json:"format"`
-	Bytes       int64       `json:"bytes"`
-	BitsPerLink *float64    `json:"bits_per_link"` // of the .graph file or the text; null without arcs
-	OnDisk      bool        `json:"sorted_on_disk"`
-	Seconds     float64     `json:"seconds"`
-	PeakRSS     int64       `json:"peak_rss"`
+	*open.Written
+	Seconds float64 `json:"seconds"`
+	PeakRSS int64   `json:"peak_rss"`
 }
 
 func graphConvertCmd() *cobra.Command {
@@ -127,7 +122,7 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	if g.OnDisk {
 		fmt.Fprintf(cmd.ErrOrStderr(), "forage: the graph exceeds the memory of %s: its %d arcs are sorted on disk\n", bytesText(int64(f.in.memory)), g.NumArcs())
 	}
-	n, ofArcs, err := f.in.write(cmd, g, open.Target{Path: f.out, Format: to, BV: f.config})
+	w, err := f.in.write(cmd, g, open.Target{Path: f.out, Format: to, BV: f.config})
 	if err != nil {
 		return err
 	}
@@ -138,18 +133,14 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	r := converted{Nodes: g.NumNodes(), Arcs: g.NumArcs(), Format: to, Bytes: n, OnDisk: g.OnDisk, Seconds: time.Since(start).Seconds(), PeakRSS: machine.PeakRSS()}
-	if r.Arcs > 0 {
-		b := 8 * float64(ofArcs) / float64(r.Arcs)
-		r.BitsPerLink = &b
-	}
+	r := converted{w, time.Since(start).Seconds(), machine.PeakRSS()}
 	switch {
 	case f.out == "-":
 		return nil
 	case f.in.json:
 		return printJSON(cmd.OutOrStdout(), r)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d nodes, %d arcs, %s in %s", r.Nodes, r.Arcs, bytesText(n), f.out)
+	fmt.Fprintf(cmd.OutOrStdout(), "%d nodes, %d arcs, %s in %s", r.Nodes, r.Arcs, bytesText(r.Bytes), f.out)
 	if r.BitsPerLink != nil {
 		fmt.Fprintf(cmd.OutOrStdout(), ", %.2f bits an arc", *r.BitsPerLink)
 	}

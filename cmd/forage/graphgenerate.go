@@ -115,9 +115,11 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 	}
 	bytes := int64(0)
 	if f.out != "" {
-		if bytes, _, err = f.in.write(cmd, &open.Graph{Scanner: g}, open.Target{Path: f.out, Format: to}); err != nil {
+		w, err := f.in.write(cmd, &open.Graph{Scanner: g}, open.Target{Path: f.out, Format: to})
+		if err != nil {
 			return err
 		}
+		bytes = w.Bytes
 	}
 	sum := fmt.Sprintf("%016x", gen.Checksum(g))
 	switch {

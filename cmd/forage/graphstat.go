@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -146,14 +144,7 @@ func (f *graphStatFlags) measure(cmd *cobra.Command, g graph.Graph) (*graphStats
 			fmt.Fprintf(cmd.ErrOrStderr(), "forage: PageRank still changes by %.2g after %d iterations\n", change, iterations)
 		}
 		r.Iterations = &iterations
-		err = arcs.Create(f.pagerank, func(w io.Writer) error {
-			out := bufio.NewWriter(w)
-			for _, x := range rank {
-				out.WriteString(strconv.FormatFloat(x, 'g', -1, 64))
-				out.WriteByte('\n')
-			}
-			return out.Flush()
-		})
+		err = arcs.Create(f.pagerank, func(w io.Writer) error { return graph.WriteRanks(w, rank) })
 		if err != nil {
 			return nil, err
 		}

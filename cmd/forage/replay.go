@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,20 +73,5 @@ switches to snapshot K, GET /-/replay tells the version and what has been served
 	return cmd
 }
 
-// serveUntil serves on l until ctx ends, then lets requests under way finish.
-func serveUntil(ctx context.Context, srv *http.Server, l net.Listener) error {
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	if srv.Shutdown(grace) != nil {
-		srv.Close()
-	}
-	<-ended
-	return nil
-}
+// serveUntil serves what the demo shows, too.
+var serveUntil = replay.ServeUntil

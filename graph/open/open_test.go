@@ -84,7 +84,7 @@ func TestOpenBeyondMemory(t *testing.T) {
 		if f == BV {
 			target.Path = filepath.Join(dir, "g.graph")
 		}
-		if _, _, err := target.Write(t.Context(), &Graph{Scanner: g}); err != nil {
+		if _, err := target.Write(t.Context(), &Graph{Scanner: g}); err != nil {
 			t.Fatal(err)
 		}
 		o := Options{Format: f, Memory: 8 << 20, Dir: dir}
@@ -108,9 +108,9 @@ func TestOpenWhatWrites(t *testing.T) {
 			path = filepath.Join(dir, "g.graph")
 		}
 		target := Target{Path: path, Format: f}
-		total, ofArcs, err := target.Write(t.Context(), &Graph{Scanner: g})
-		if err != nil || total < ofArcs || ofArcs <= 0 {
-			t.Fatalf("%s: Write = %d, %d, %v", f, total, ofArcs, err)
+		w, err := target.Write(t.Context(), &Graph{Scanner: g})
+		if err != nil || w.Nodes != 5 || w.Arcs != 6 || *w.BitsPerLink <= 0 || *w.BitsPerLink*6 > 8*float64(w.Bytes) {
+			t.Fatalf("%s: Write = %+v, %v", f, w, err)
 		}
 		for d, want := range map[arcs.Direction]*graph.CSR{arcs.AsWritten: g, arcs.Reversed: g.Transpose(), arcs.Both: g.Undirected()} {
 			check(t, path, Options{Format: f, Direction: d}, want, false)
@@ -138,8 +138,8 @@ func TestOpenWhatWrites(t *testing.T) {
 	}
 	var out bytes.Buffer
 	target := Target{Path: "-", Format: Arcs, Stdout: &out}
-	if n, _, err := target.Write(t.Context(), &Graph{Scanner: g}); err != nil || n != 0 || bytes.Count(out.Bytes(), []byte("\n")) != 6 {
-		t.Errorf("to the standard output: %d, %v, %q", n, err, out.String())
+	if w, err := target.Write(t.Context(), &Graph{Scanner: g}); err != nil || w.Bytes != 0 || w.BitsPerLink != nil || bytes.Count(out.Bytes(), []byte("\n")) != 6 {
+		t.Errorf("to the standard output: %+v, %v, %q", w, err, out.String())
 	}
 }
 
@@ -152,7 +152,7 @@ func TestWriteEnds(t *testing.T) {
 		}
 		cancel()
 	}}
-	if _, _, err := target.Write(ctx, &Graph{Scanner: graph.FromLists(make([][]graph.Node, 10000))}); !errors.Is(err, context.Canceled) {
+	if _, err := target.Write(ctx, &Graph{Scanner: graph.FromLists(make([][]graph.Node, 10000))}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Write = %v, want context.Canceled", err)
 	}
 	if _, err := os.Stat(path); err == nil {

@@ -21,10 +21,20 @@ type Target struct {
 	Progress func(done, nodes int)
 }
 
-// Write writes g until ctx ends, and returns how many bytes the files take and how many of them
-// hold the arcs: for BV the .graph file, else all; 0 for the standard output. What is not complete
-// is removed. Errors of reading g are returned as they are: a BV graph is decoded here.
-func (t *Target) Write(ctx context.Context, g *Graph) (total, ofArcs int64, err error) {
+// Written is what was written.
+type Written struct {
+	Nodes       int      `json:"nodes"`
+	Arcs        uint64   `json:"arcs"`
+	Format      Format   `json:"format"`
+	Bytes       int64    `json:"bytes"`         // of all files; 0 for the standard output
+	BitsPerLink *float64 `json:"bits_per_link"` // of the .graph file or the text; nil without arcs
+	OnDisk      bool     `json:"sorted_on_disk"`
+}
+
+// Write writes g until ctx ends. What is not complete is removed. Errors of reading g are returned
+// as they are: a BV graph is decoded here.
+func (t *Target) Write(ctx context.Context, g *Graph) (*Written, error) {
+	var err error
 	s := &watched{Scanner: g.Scanner, ctx: ctx, progress: t.Progress}
 	files := []string{t.Path}
 	switch t.Format {
@@ -47,7 +57,7 @@ func (t *Target) Write(ctx context.Context, g *Graph) (total, ofArcs int64, err 
 	default:
 		f, ferr := arcs.ParseFormat(string(t.Format))
 		if ferr != nil {
-			return 0, 0, ferr
+			return nil, ferr
 		}
 		if t.Path == "-" {
 			err = arcs.Write(t.Stdout, s, f)
@@ -55,20 +65,25 @@ func (t *Target) Write(ctx context.Context, g *Graph) (total, ofArcs int64, err 
 			err = arcs.WriteFile(t.Path, s, f)
 		}
 	}
-	if err != nil || t.Path == "-" {
-		return 0, 0, err
+	if err != nil {
+		return nil, err
+	}
+	w := &Written{Nodes: g.NumNodes(), Arcs: g.NumArcs(), Format: t.Format, OnDisk: g.OnDisk}
+	if t.Path == "-" {
+		return w, nil
 	}
 	for i, f := range files {
 		info, err := os.Stat(f)
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
-		total += info.Size()
-		if i == 0 {
-			ofArcs = total
+		w.Bytes += info.Size()
+		if i == 0 && w.Arcs > 0 {
+			bits := 8 * float64(info.Size()) / float64(w.Arcs)
+			w.BitsPerLink = &bits
 		}
 	}
-	return total, ofArcs, nil
+	return w, nil
 }
 
 // watched is a graph whose scans end when ctx does, and that tells how far they are.
