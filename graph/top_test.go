@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -34,5 +36,32 @@ func TestHarmonic(t *testing.T) {
 	}
 	if got, err := InDegrees(g); err != nil || !slices.Equal(got, []uint32{1, 1, 1, 1}) {
 		t.Errorf("InDegrees = %v, %v", got, err)
+	}
+}
+
+func TestSample(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, k := range []int{0, 1, 5, 10, 11} {
+		got := Sample(10, k, r)
+		if len(got) != min(k, 10) || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
+			t.Errorf("Sample(10, %d) = %v", k, got)
+		}
+	}
+	if got := Sample(3, 9, nil); !slices.Equal(got, []Node{0, 1, 2}) {
+		t.Errorf("Sample(3, 9) = %v", got)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	d, err := CountDegrees(FromLists([][]Node{{1, 2}, {2}, {}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var degrees, ranks bytes.Buffer
+	if err := d.WriteCSV(&degrees); err != nil || degrees.String() != "degree,nodes_out,nodes_in\n0,1,1\n1,1,1\n2,1,1\n" {
+		t.Errorf("WriteCSV = %q, %v", degrees.String(), err)
+	}
+	if err := WriteRanks(&ranks, []float64{0.5, 1e-9}); err != nil || ranks.String() != "0.5\n1e-09\n" {
+		t.Errorf("WriteRanks = %q, %v", ranks.String(), err)
 	}
 }

@@ -97,3 +97,15 @@ func Experiments() []Experiment {
 	slices.SortFunc(all, func(a, b Experiment) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
+
+// Find returns the experiment of that name, nil if there is none, and the names of all others.
+func Find(name string) (found *Experiment, others []string) {
+	for _, e := range Experiments() {
+		if e.Name == name {
+			found = &e
+		} else {
+			others = append(others, e.Name)
+		}
+	}
+	return found, others
+}

@@ -214,14 +214,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, path str
 			verified()
 		}
 		if f.out != "" {
-			err = f.write(func(take func(set, gain uint64) error) error {
-				for _, set := range r.Sets {
-					if err := take(set, 0); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			err = f.write(sets.Each(r.Sets))
 		}
 	} else {
 		err = f.write(func(take func(set, gain uint64) error) (err error) {

@@ -27,7 +27,6 @@ type size = units.Size
 type amount struct {
 	n     int     // where percent is not set
 	share float64 // 0…1, where percent is set
-	set   bool
 	text  string
 	isPct bool
 }
@@ -42,14 +41,14 @@ func (a *amount) Set(text string) error {
 		if err != nil || !(v >= 0 && v <= 100) {
 			return bad
 		}
-		*a = amount{share: v / 100, set: true, text: text, isPct: true}
+		*a = amount{share: v / 100, text: text, isPct: true}
 		return nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
 		return bad
 	}
-	*a = amount{n: n, set: true, text: text}
+	*a = amount{n: n, text: text}
 	return nil
 }
 

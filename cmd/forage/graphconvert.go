@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,7 +90,7 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Relabel = f.relabel || collection(args)
+	o.Relabel = f.relabel || open.IsCollection(args)
 	if o.Relabel && (o.Format == open.BV || o.Format == open.Adjacency) {
 		return usagef("--relabel: nodes have names in arc lists, .csv files and GraphML, not in format %s", o.Format)
 	}
@@ -146,9 +145,4 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), ", %.1f s\n", r.Seconds)
 	return nil
-}
-
-// collection reports whether one of the paths is a folder of forage explore.
-func collection(paths []string) bool {
-	return slices.ContainsFunc(paths, func(p string) bool { _, ok := arcs.Collection(p); return ok })
 }

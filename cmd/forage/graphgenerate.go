@@ -98,11 +98,10 @@ func (f *graphGenerateFlags) run(cmd *cobra.Command, m gen.Generator) error {
 	}
 	f.p.Threads = f.in.threads
 	arcs, memory, seconds := m.Cost(f.p)
-	planTo := to
 	if f.out == "" {
-		planTo = "" // nothing is written
+		to = "" // nothing is written
 	}
-	p := open.PlanMake(f.p.Nodes, arcs, memory, seconds, planTo)
+	p := open.PlanMake(f.p.Nodes, arcs, memory, seconds, to)
 	if f.in.plan {
 		return f.in.tell(cmd.OutOrStdout(), p, filepath.Dir(f.out))
 	}

@@ -11,7 +11,6 @@ import (
 
 	"forage/graph"
 	"forage/graph/arcs"
-	"forage/graph/bv"
 	"forage/graph/open"
 	"forage/internal/machine"
 )
@@ -80,7 +79,7 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Relabel = collection(args)
+	o.Relabel = open.IsCollection(args)
 	e, err := open.Estimate(args, o)
 	if err != nil {
 		return graphError(err)
@@ -106,13 +105,8 @@ func (f *graphStatFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return graphError(err)
 	}
-	if b, ok := g.(*bv.Graph); ok && g.NumArcs() > 0 {
-		bits, err := b.Bits()
-		if err != nil {
-			return graphError(err)
-		}
-		per := float64(bits) / float64(g.NumArcs())
-		r.BitsPerLink = &per
+	if r.BitsPerLink, err = read.BitsPerLink(); err != nil {
+		return graphError(err)
 	}
 	r.Seconds, r.PeakRSS = time.Since(start).Seconds(), machine.PeakRSS()
 	if f.in.json {

@@ -64,50 +64,46 @@ func labRunCmd() *cobra.Command {
 		Example: "  forage lab run discoverability-data --data sites -o results",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var names []string
-			for _, e := range lab.Experiments() {
-				if e.Name != args[0] {
-					names = append(names, e.Name)
-					continue
-				}
-				env.Progress = cmd.ErrOrStderr()
-				start := time.Now()
-				var r *lab.Result
-				run := func(v *store.View) error {
-					env.Store, env.Out = v, callOf(cmd.Context()).path(env.Out)
-					var err error
-					r, err = e.Run(cmd.Context(), &env)
-					var syntax *snap.SyntaxError
-					var unfit *lab.DataError
-					if errors.Is(err, fs.ErrNotExist) || errors.As(err, &syntax) || errors.As(err, &unfit) {
-						return badInput(err)
-					}
-					if err != nil {
-						return fmt.Errorf("lab %s: %w", e.Name, err)
-					}
-					return r.Write(env.Out, e.Name)
-				}
+			e, others := lab.Find(args[0])
+			if e == nil {
+				return usagef("there is no experiment %q; known: %s", args[0], strings.Join(others, " "))
+			}
+			env.Progress = cmd.ErrOrStderr()
+			start := time.Now()
+			var r *lab.Result
+			run := func(v *store.View) error {
+				env.Store, env.Out = v, callOf(cmd.Context()).path(env.Out)
 				var err error
-				switch {
-				case !cmd.Flags().Changed("dir"):
-					err = run(nil)
-				case !e.TakesStore():
-					return usagef("%s reads no store; --dir is for discoverability-table1 and discoverability-fig7", e.Name)
-				default:
-					err = onStore(cmd, dir, run)
+				r, err = e.Run(cmd.Context(), &env)
+				var syntax *snap.SyntaxError
+				var unfit *lab.DataError
+				if errors.Is(err, fs.ErrNotExist) || errors.As(err, &syntax) || errors.As(err, &unfit) {
+					return badInput(err)
 				}
 				if err != nil {
-					return err
+					return fmt.Errorf("lab %s: %w", e.Name, err)
 				}
-				if r == nil {
-					return nil // the process that owns the store has done it
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"name": e.Name, "rows": len(r.Rows), "notes": r.Notes, "seconds": time.Since(start).Seconds()})
-				}
-				return r.Text(cmd.OutOrStdout())
+				return r.Write(env.Out, e.Name)
 			}
-			return usagef("there is no experiment %q; known: %s", args[0], strings.Join(names, " "))
+			var err error
+			switch {
+			case !cmd.Flags().Changed("dir"):
+				err = run(nil)
+			case !e.TakesStore():
+				return usagef("%s reads no store; --dir is for discoverability-table1 and discoverability-fig7", e.Name)
+			default:
+				err = onStore(cmd, dir, run)
+			}
+			if err != nil {
+				return err
+			}
+			if r == nil {
+				return nil // the process that owns the store has done it
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"name": e.Name, "rows": len(r.Rows), "notes": r.Notes, "seconds": time.Since(start).Seconds()})
+			}
+			return r.Text(cmd.OutOrStdout())
 		},
 	}
 	f := cmd.Flags()

@@ -195,8 +195,7 @@ func (f *retainFlags) run(cmd *cobra.Command, t *retain.Trial, h *snap.History) 
 			return badInput(err)
 		}
 		o.Outcome, o.Seconds = outcomes[i], time.Since(began).Seconds()
-		runs[i] = o
-		if f.runs > 1 {
+		if runs[i] = o; f.runs > 1 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "forage: run %d of %d: %d steps, core of %d pages\n", i+1, f.runs, o.Steps, o.Core)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -541,25 +540,15 @@ func printComparison(to io.Writer, depth int, rows []seed.List) error {
 
 // write writes the list to -o, or to stdout where nothing else goes there.
 func (w *seedWork) write(stdout io.Writer, c *seed.Choice) error {
-	seeds := c.Seeds
-	urls := make([]string, len(seeds))
-	if w.names != nil {
-		var err error
-		if urls, err = w.names.Of(seeds); err != nil {
-			return graphError(err)
-		}
-	} else {
-		for i, v := range seeds {
-			urls[i] = strconv.Itoa(int(v))
-		}
+	urls, err := w.names.Of(c.Seeds)
+	if err != nil {
+		return graphError(err)
 	}
 	list := func(to io.Writer) error { return seed.WriteURLs(to, urls) }
 	if !w.urlsOnly {
-		domains := make([]string, len(seeds))
+		domains := make([]string, len(urls))
 		for i := range domains {
-			if w.names != nil {
-				domains[i] = labels.Domain(labels.Host(urls[i]))
-			}
+			domains[i] = labels.Domain(labels.Host(urls[i])) // "" for a number
 		}
 		list = func(to io.Writer) error { return c.WriteTable(to, urls, domains) }
 	}

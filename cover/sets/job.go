@@ -168,3 +168,15 @@ func WriteList(w io.Writer, list func(take func(set, gain uint64) error) error) 
 	}
 	return b.Flush()
 }
+
+// Each gives the sets of a finished result to WriteList.
+func Each(ids []uint64) func(take func(set, gain uint64) error) error {
+	return func(take func(set, gain uint64) error) error {
+		for _, set := range ids {
+			if err := take(set, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

@@ -93,13 +93,20 @@ func Read(path string, n int) (*Names, error) {
 	}), nil
 }
 
-// Of returns the names of some distinct nodes, in their order. A node without a name is an error.
+// Of returns the names of some distinct nodes, in their order; their numbers if l is nil. A node
+// without a name is an error.
 func (l *Names) Of(nodes []graph.Node) ([]string, error) {
+	out := make([]string, len(nodes))
+	if l == nil {
+		for i, v := range nodes {
+			out[i] = strconv.Itoa(int(v))
+		}
+		return out, nil
+	}
 	at := make(map[graph.Node]int, len(nodes))
 	for i, v := range nodes {
 		at[v] = i
 	}
-	out := make([]string, len(nodes))
 	err := l.each(func(v graph.Node, name string) error {
 		if i, ok := at[v]; ok {
 			out[i] = name

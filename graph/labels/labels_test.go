@@ -68,6 +68,9 @@ func TestNames(t *testing.T) {
 	if got, err := l.Of([]graph.Node{3, 0}); err != nil || !slices.Equal(got, []string{"http://WWW.a.co.uk:8080/y", "https://www.a.co.uk/"}) {
 		t.Errorf("Of = %q, %v", got, err)
 	}
+	if got, err := (*Names)(nil).Of([]graph.Node{3, 0}); err != nil || !slices.Equal(got, []string{"3", "0"}) {
+		t.Errorf("Of without names = %q, %v", got, err)
+	}
 	if _, err := l.Of([]graph.Node{2}); err == nil || !strings.HasPrefix(err.Error(), "node 2 has no name") {
 		t.Errorf("Of(2): %v", err)
 	}

@@ -13,6 +13,7 @@ package open
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"forage/graph"
@@ -86,6 +87,11 @@ func (f Format) Output(path string) (Format, error) {
 	return "", &FormatError{f, "arcs, adjacency, mtx, bv or graphml"}
 }
 
+// IsCollection reports whether one of the paths is a folder of an exploration, whose nodes are names.
+func IsCollection(paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { _, ok := arcs.Collection(p); return ok })
+}
+
 // A FormatError tells of a format that is unknown, or cannot be written.
 type FormatError struct {
 	Format Format
@@ -140,6 +146,18 @@ func (g *Graph) Close() error {
 		return nil
 	}
 	return g.close()
+}
+
+// BitsPerLink returns how many bits of its .graph file an arc takes, nil if the graph is not in BV
+// format or has no arcs. It reads the file's offsets.
+func (g *Graph) BitsPerLink() (*float64, error) {
+	b, ok := g.Scanner.(*bv.Graph)
+	if !ok || b.NumArcs() == 0 {
+		return nil, nil
+	}
+	bits, err := b.Bits()
+	per := float64(bits) / float64(b.NumArcs())
+	return &per, err
 }
 
 // Open reads the graph at the paths. In BV format it stays where it is as long as its arcs are
