@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"forage/crawl/scope"
 	"forage/store"
 )
 
@@ -21,39 +22,39 @@ func TestAddressBound(t *testing.T) {
 	for _, name := range []string{"127.0.0.1", "localhost"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var mu sync.Mutex
-			now, most, total, waves := 0, 0, 0, 3
-			leave := make(chan struct{})
-			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				now++
-				total++
-				most = max(most, now)
-				wave := leave
-				mu.Unlock()
-				<-wave
-				mu.Lock()
-				now--
-				mu.Unlock()
-				switch r.URL.Path {
-				case "/robots.txt":
-					http.NotFound(w, r)
-				case "/", "/a", "/b":
-					page(r.Host+r.URL.Path, "/a", "/b")(w, r)
-				default:
-					http.NotFound(w, r)
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				now, most, total, waves := 0, 0, 0, 3
+				leave := make(chan struct{})
+				h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					now++
+					total++
+					most = max(most, now)
+					wave := leave
+					mu.Unlock()
+					<-wave
+					mu.Lock()
+					now--
+					mu.Unlock()
+					switch r.URL.Path {
+					case "/robots.txt":
+						http.NotFound(w, r)
+					case "/", "/a", "/b":
+						page(r.Host+r.URL.Path, "/a", "/b")(w, r)
+					default:
+						http.NotFound(w, r)
+					}
+				})
+				var seeds []scope.Seed
+				for range 30 {
+					s := lan.Server("127.0.0.1:0", h)
+					t.Cleanup(s.Close)
+					_, port, _ := strings.Cut(s.Listener.Addr().String(), ":")
+					seeds = append(seeds, scope.Seed{URL: fmt.Sprintf("http://%s:%s/", name, port), Rules: store.Rules{}})
 				}
-			})
-			var seeds []Seed
-			for range 30 {
-				s := httptest.NewServer(h)
-				t.Cleanup(s.Close)
-				_, port, _ := strings.Cut(s.Listener.Addr().String(), ":")
-				seeds = append(seeds, Seed{URL: fmt.Sprintf("http://%s:%s/", name, port), Rules: store.Rules{}})
-			}
-			c := open(t, func(cfg *Config) {
-				cfg.Parallel, cfg.Delay = 64, time.Millisecond
-				cfg.Progress = func(p Progress) { // all that may be under way is, and has arrived
+				c := open(t, func(cfg *Config) { cfg.Parallel, cfg.Delay = 64, time.Millisecond })
+				opt := Options{Progress: func(p Progress) { // all that may be under way is, and has arrived
 					mu.Lock()
 					defer mu.Unlock()
 					if waves > 0 && now > 0 && now == p.Out {
@@ -62,17 +63,18 @@ func TestAddressBound(t *testing.T) {
 							leave = make(chan struct{})
 						}
 					}
+				}}
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+				defer cancel()
+				r, err := c.Run(ctx, seeds, opt)
+				if err != nil || ctx.Err() != nil {
+					t.Fatal(err, ctx.Err())
+				}
+				if r.Pages != 90 || most != 8 {
+					t.Errorf("%d pages, want 90; %d requests at once, want 8; %d in all", r.Pages, most, total)
 				}
 			})
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-			defer cancel()
-			r, err := c.Run(ctx, seeds)
-			if err != nil || ctx.Err() != nil {
-				t.Fatal(err, ctx.Err())
-			}
-			if r.Pages != 90 || most != 8 {
-				t.Errorf("%d pages, want 90; %d requests at once, want 8; %d in all", r.Pages, most, total)
-			}
+
 		})
 	}
 }

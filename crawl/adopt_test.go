@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"context"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"strings"
 	"testing"
 
@@ -13,8 +15,8 @@ import (
 // links, its home too, is its own now, and what only such links led to later is found new once
 // a page of its own links to it.
 func TestAdopt(t *testing.T) {
-	for _, scope := range Scopes {
-		t.Run(scope, func(t *testing.T) {
+	for _, kind := range scope.Kinds {
+		t.Run(kind, func(t *testing.T) {
 			w := newWeb(t)
 			other := strings.Replace(w.URL, "127.0.0.1", "localhost", 1)
 			w.pages["/"] = page("home", other+"/b/", other+"/b/deep", other+"/b/not")
@@ -26,8 +28,8 @@ func TestAdopt(t *testing.T) {
 			if r := w.crawl(t, c, store.Rules{}); r.Pages != 1 {
 				t.Fatalf("the first site: %+v", r)
 			}
-			rules := store.Rules{Scope: scope, Exclude: []string{"/not$"}}
-			r, err := c.Run(context.Background(), []Seed{{URL: other + "/b/", Rules: rules}})
+			rules := store.Rules{Scope: kind, Exclude: []string{"/not$"}}
+			r, err := c.Run(context.Background(), []scope.Seed{{URL: other + "/b/", Rules: rules}}, Options{})
 			if err != nil || r.Pages != 3 || r.NewPages != 0 {
 				t.Fatalf("the second site: %+v, %v; want 3 pages, none new", r, err)
 			}
@@ -54,12 +56,12 @@ func TestAdopt(t *testing.T) {
 			}
 
 			w.set("/", page("home", other+"/b/late"))
-			w.revisit(t, c, Plan{Sites: []string{sites[0].Name}, Full: true})
+			w.revisit(t, c, plan.Plan{Sites: []string{sites[0].Name}, Full: true})
 			if d := doc("/b/late"); d.State != store.Skipped {
 				t.Fatalf("/b/late is %v while its site is not visited", d.State)
 			}
 			w.set("/b/", page("b", "/b/x", "/b/late"))
-			if r := w.revisit(t, c, Plan{Full: true}); r.NewPages != 1 {
+			if r := w.revisit(t, c, plan.Plan{Full: true}); r.NewPages != 1 {
 				t.Errorf("its own page links to /b/late: %+v, want 1 new page", r)
 			}
 			found := false
@@ -87,13 +89,13 @@ func TestAdoptDomains(t *testing.T) {
 	}
 	for url := range want {
 		d := newDoc(url, from.ID)
-		d.State, d.Reason = store.Skipped, reasonScope
+		d.State, d.Reason = store.Skipped, scope.Outside
 		if _, err := c.db.Add(d); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rules := store.Rules{Scope: "domain"}
-	sites, err := c.addSeeds([]Seed{{"http://a.test/", rules}, {"http://b.test/", rules}, {"http://www.a.test/", rules}}, 1, 0)
+	sites, err := c.addSeeds([]scope.Seed{{URL: "http://a.test/", Rules: rules}, {URL: "http://b.test/", Rules: rules}, {URL: "http://www.a.test/", Rules: rules}})
 	if err != nil || len(sites) != 2 {
 		t.Fatalf("addSeeds = %d sites, %v; want 2", len(sites), err)
 	}

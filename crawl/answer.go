@@ -6,55 +6,51 @@ import (
 	"slices"
 	"strings"
 
+	"forage/crawl/document"
+	"forage/crawl/novelty"
+	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/graph"
 	"forage/store"
 )
 
-// maxAttempts is how often a document is asked for in one run before it counts as failed.
-// Old documents of a budgeted cycle are asked for once: each request is of the budget.
-const maxAttempts = 3
+// An answer is a document that was asked for, on its way from what came to what is known of it.
+type answer struct {
+	*cycle
+	job *job
+	doc *store.Doc
 
-// answered works off the answer to a request for a document.
-func (e *engine) answered(j *job) {
-	d, err := e.db.Doc(j.id)
-	if err != nil {
-		e.fail(err)
-		return
-	}
-	s, o := j.site, j.out
-	now := e.c.now()
-	e.res.Bytes += o.Wire
-	e.cycle.Bytes += o.Wire
-	s.cycle.Bytes += o.Wire
-	old := j.work == fetchOld
-	if !o.Class.Answered() {
-		e.res.Errors++
-		e.cycle.Errors++
-		e.count(s, 0, o.Wire, 1)
-	} else {
-		e.res.Fetched++
-		e.cycle.Fetched++
-		s.cycle.Fetched++
-		e.count(s, 1, o.Wire, 0)
-		if old {
-			e.res.Refetched++
-			e.cycle.Old++
-			s.cycle.Old++
-		}
-	}
+	failed   bool         // nothing worth the name came
+	changed  bool         // the body is not that of the fetch before
+	digest   uint64       // of the body; 0: none came
+	gained   []graph.Node // documents of the site that it links to and did not before
+	lost     int          // links that it had and has no longer
+	newcomer bool         // it answered for the first time as a page or list, in a cycle of discovery
+	links    []store.Link // all of them now; nil: no body was read
+}
+
+// answered takes in the answer to a request for a document.
+func (c *cycle) answered(j *job) {
+	a := &answer{cycle: c, job: j, doc: j.doc}
+	d, o := j.doc, j.out
+	crawl, now := c.crawl(), c.crawl().now()
+	a.count()
 	d.LastFetched = now
 	if o.Transient() {
-		if d.Attempts++; d.Attempts < maxAttempts && !(old && !s.rv.full) {
-			e.again(j, d)
-			return
+		tries := fetches
+		if j.work == fetchOld {
+			tries = c.visit.manner().tries
 		}
-		e.failed(j, d)
+		if d.Attempts++; d.Attempts < tries {
+			a.again()
+		} else {
+			a.fail()
+		}
 		return
 	}
-	s.fine = true
+	c.seen.answered = true
 	d.Attempts = 0
-	d.FetchedIn = e.cycle.Cycle
+	d.FetchedIn = c.rec.Cycle
 	d.Visits++
 	d.Reason = ""
 	status := d.Status
@@ -63,14 +59,12 @@ func (e *engine) answered(j *job) {
 	} else if d.Status < 200 || d.Status >= 300 {
 		d.Status = 200 // it had been gone, and is there again as it was
 	}
-	was := d.State
 	d.State = store.Fetched
-	var found outcome
 	switch o.Class {
 	case fetch.OK:
-		found = e.document(j, d)
+		a.document()
 	case fetch.NotModified:
-		back(d)
+		novelty.Back(d)
 		if o.ETag != "" {
 			d.ETag = o.ETag
 		}
@@ -78,144 +72,129 @@ func (e *engine) answered(j *job) {
 			d.LastModified = o.LastModified
 		}
 	case fetch.Redirect:
-		found = e.redirected(j, d)
+		a.redirected()
 	case fetch.NotFound, fetch.Gone:
-		gone(d, o.Status, e.cycle.Cycle, now, e.rootAnswers(s, d))
-		found.changed = status != o.Status
+		novelty.Gone(d, o.Status, c.rec.Cycle, now, c.site.rootAnswers(d))
+		a.changed = status != o.Status
 	case fetch.NotHTML, fetch.NoContent:
-		back(d)
+		novelty.Back(d)
 		if d.Kind == store.Unseen {
-			d.Kind, d.FirstSeen, d.Cycle = store.Other, now, e.cycle.Cycle
+			d.Kind, d.FirstSeen, d.Cycle = store.Other, now, c.rec.Cycle
 		}
 		d.ContentType = mediaType(o.ContentType)
 	case fetch.ClientError:
 	default: // what the server cannot change: a bad port, a private address, TLS, no HTTP
 		d.State, d.Reason = store.Failed, o.Class.String()
-		s.trouble = o.Class.String() + ": " + o.Reason
-		e.report(s, d, d.Reason+": "+o.Reason)
+		c.trouble = o.Class.String() + ": " + o.Reason
+		c.report(d, d.Reason+": "+o.Reason)
 	}
-	if found.changed {
+	if a.changed {
 		d.Changes++
 		d.Changed = now
 	}
-	e.fail(e.db.Put(d))
+	crawl.fail(crawl.db.Put(d))
 	if o.Class.Answered() {
-		e.fail(e.db.PutVisit(d.ID, store.Visit{Cycle: e.cycle.Cycle, At: now, Status: o.Status, Digest: found.digest, Bytes: d.Bytes}))
+		crawl.fail(crawl.db.PutVisit(d.ID, store.Visit{Cycle: c.rec.Cycle, At: now, Status: o.Status, Digest: a.digest, Bytes: d.Bytes}))
 	}
-	e.settled(s, was, old)
-	e.tried(s, d)
-	if s.rv != nil {
-		s.rv.fetched(e, s, j, d, &found)
+	j.backlog.settle(d.ID)
+	if c.visit.manner().doubts {
+		crawl.fail(c.lists.Tried(d))
 	}
-	if s.order != nil {
-		s.order.answered(e, s, d, found.links)
+	c.visit.answered(a)
+}
+
+// count adds the request to what the run, the cycle and the site have cost.
+func (a *answer) count() {
+	c, o := a.cycle, a.job.out
+	crawl := c.crawl()
+	c.rec.Bytes += o.Wire
+	if !o.Class.Answered() {
+		c.rec.Errors++
+		crawl.fail(crawl.db.Count(c.site.ID, 0, o.Wire, 1))
+		return
 	}
+	c.run.fetched++
+	c.rec.Fetched++
+	if a.job.work == fetchOld {
+		c.rec.Refetched++
+	}
+	crawl.fail(crawl.db.Count(c.site.ID, 1, o.Wire, 0))
 }
 
-// An outcome is what an answer showed beside what the document keeps.
-type outcome struct {
-	changed bool // the body is not that of the fetch before
-	digest  uint64
-	gained  []graph.Node // documents of the site that it links to and did not before
-	lost    int
-	failed  bool
-	// newcomer: it answered for the first time as a page or list, in a cycle of discovery.
-	newcomer bool
-	links    []store.Link // all of them now
+// again puts the document back to be asked for later.
+func (a *answer) again() {
+	d, b := a.doc, a.job.backlog
+	d.Reason = a.job.out.Class.String()
+	a.crawl().fail(a.crawl().db.Put(d))
+	b.front = append(b.front, a.job.item)
+	a.loop().wake(b.host)
 }
 
-// count adds to the counters of a site.
-func (e *engine) count(s *site, fetches, bytes, failures int64) {
-	e.fail(e.db.Count(s.ID, fetches, bytes, failures))
-}
-
-// again puts a document back to be asked for later.
-func (e *engine) again(j *job, d *store.Doc) {
-	d.Reason = j.out.Class.String()
-	e.fail(e.db.Put(d))
-	j.host.front = append(j.host.front, j.item)
-	e.wake(j.host)
-}
-
-// failed notes that a document could not be fetched.
-func (e *engine) failed(j *job, d *store.Doc) {
-	was := d.State
-	s := j.site
+// fail notes that the document could not be fetched.
+func (a *answer) fail() {
+	c, d, o := a.cycle, a.doc, a.job.out
+	a.failed = true
 	d.Attempts = 0
-	d.FetchedIn = e.cycle.Cycle
-	d.Reason = j.out.Class.String()
-	if j.out.Status != 0 {
-		d.Status = j.out.Status
+	d.FetchedIn = c.rec.Cycle
+	d.Reason = o.Class.String()
+	if o.Status != 0 {
+		d.Status = o.Status
 	}
-	if (j.work == fetchNew || d.Kind == store.Unseen) && !(s.rv != nil && j.out.Overloaded()) {
+	if (a.job.work == fetchNew || d.Kind == store.Unseen) && (c.visit.manner().patient || !o.Overloaded()) {
 		d.State = store.Failed // what an overloaded host did not give is asked for in the next cycle
 	}
-	why := j.out.Class.String()
-	if j.out.Reason != "" {
-		why += ": " + j.out.Reason
-	} else if j.out.Status != 0 {
-		why = fmt.Sprintf("%s: status %d", why, j.out.Status)
+	why := o.Class.String()
+	if o.Reason != "" {
+		why += ": " + o.Reason
+	} else if o.Status != 0 {
+		why = fmt.Sprintf("%s: status %d", why, o.Status)
 	}
-	if j.host.givenUp == "" { // else it is the last of several that were under way
-		s.trouble = why
+	if a.job.host.givenUp == "" { // else it is the last of several that were under way
+		c.trouble = why
 	}
-	e.report(s, d, why)
-	e.fail(e.db.Put(d))
-	e.settled(s, was, j.work == fetchOld)
-	if s.rv != nil {
-		s.rv.fetched(e, s, j, d, &outcome{failed: true})
-	}
-	if s.order != nil {
-		s.order.answered(e, s, d, nil)
-	}
-}
-
-// settled notes that a document that was handed out needs nothing more.
-func (e *engine) settled(s *site, was store.State, old bool) {
-	if old || was == store.Queued {
-		s.open--
-		e.touch(s)
-	}
+	c.report(d, why)
+	c.crawl().fail(c.crawl().db.Put(d))
+	a.job.backlog.settle(d.ID)
+	c.visit.answered(a)
 }
 
 // rootAnswers reports whether the site is there at all: its first seed, which is not d, was
 // answered when it was last asked for.
-func (e *engine) rootAnswers(s *site, d *store.Doc) bool {
+func (s *site) rootAnswers(d *store.Doc) bool {
 	if len(s.Seeds) == 0 {
 		return true
 	}
-	id, err := e.db.Find(s.Seeds[0])
+	id, err := s.crawl.db.Find(s.Seeds[0])
 	if err != nil {
 		return true
 	}
 	if id == d.ID {
 		return false
 	}
-	root, err := e.db.Doc(id)
+	root, err := s.crawl.doc(id)
 	return err == nil && (root.Alive() || root.Kind == store.Redirect)
 }
 
-// document works off a body.
-func (e *engine) document(j *job, d *store.Doc) (found outcome) {
-	s, o, c := j.site, j.out, j.content
-	now := e.c.now()
+// document takes in a body.
+func (a *answer) document() {
+	c, d, o, got := a.cycle, a.doc, a.job.out, a.job.content
+	s, crawl := c.site, c.crawl()
+	now := crawl.now()
 	wasGone := d.GoneCycles > 0
-	back(d)
-	found.digest = c.digest
-	found.changed = d.Digest != 0 && d.Digest != c.digest
-	d.Digest, d.Bytes, d.Truncated = c.digest, c.bytes, o.Truncated() || c.cut
+	novelty.Back(d)
+	a.digest = got.Digest
+	a.changed = d.Digest != 0 && d.Digest != got.Digest
+	d.Digest, d.Bytes, d.Truncated = got.Digest, got.Bytes, o.Truncated() || got.Cut
 	d.ETag, d.LastModified = o.ETag, o.LastModified
 	d.ContentType = mediaType(o.ContentType)
-	kind := c.kind
+	kind := got.Kind
 	if kind == store.Page {
-		d.Title = c.title
-		if c.published != 0 {
-			d.Published = c.published
+		d.Title = got.Title
+		if got.Published != 0 {
+			d.Published = got.Published
 		}
-		for _, f := range s.Soft404 {
-			if f == c.shape {
-				kind = store.Soft404
-			}
+		if slices.Contains(s.Soft404, got.Shape) {
+			kind = store.Soft404
 		}
 	}
 	first := d.Kind == store.Unseen || d.Kind == store.Redirect || d.Kind == store.Other || d.Kind == store.Soft404
@@ -225,64 +204,50 @@ func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 	if kind == store.Soft404 {
 		d.New = store.NotNew
 		if d.FirstSeen == 0 {
-			d.FirstSeen, d.Cycle = now, e.cycle.Cycle
+			d.FirstSeen, d.Cycle = now, c.rec.Cycle
 		}
-		return found
+		return
 	}
 	listed := kind == store.Page || kind == store.Feed || kind == store.Sitemap
 	if first && listed || d.FirstSeen == 0 {
-		d.FirstSeen, d.Cycle = now, e.cycle.Cycle
+		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
 	d.DuplicateOf = graph.None
-	trapped := false
-	if kind == store.Page && c.bytes > 0 {
-		same, err := e.db.FirstBody(s.ID, c.digest, d.ID)
-		if err != nil {
-			e.fail(err)
-			return found
-		}
-		if same != d.ID {
-			if other, err := e.db.Doc(same); err == nil && other.Digest == c.digest && other.DuplicateOf != d.ID {
-				d.DuplicateOf = same
-				s.repeats[same]++
-				trapped = first && s.repeats[same] > maxSameBody
-			}
-		}
-	}
+	trapped := kind == store.Page && got.Bytes > 0 && a.duplicate(first)
 	d.Canonical = ""
-	if c.canonical != "" && c.canonical != d.URL {
-		d.Canonical = c.canonical
+	if got.Canonical != "" && got.Canonical != d.URL {
+		d.Canonical = got.Canonical
 	}
 	if first && listed {
 		if d.New == store.MaybeNew {
-			d.New = dated(d.New, d, s.first)
+			d.New = novelty.Dated(d.New, d, c.first)
 		}
 		if kind == store.Page {
-			s.pages++
-			s.cycle.New++
-			e.res.Pages++
+			c.pages++
+			c.rec.Pages++
+			c.run.pages++
 		}
-		if e.cycle.Cycle > s.FirstCycle {
-			found.newcomer = true
-			e.fail(e.db.PutNewcomer(d, e.cycle.Cycle))
+		if c.rec.Cycle > s.FirstCycle {
+			a.newcomer = true
+			crawl.fail(crawl.db.PutNewcomer(d, c.rec.Cycle))
 		}
 	}
-	if c.scripts {
-		s.scripted++
+	if got.Scripts {
+		c.seen.scripted++
 	}
 	if trapped {
 		why := "the same body at ever new URLs"
-		s.traps.cut[why]++
-		e.report(s, d, "trap: "+why+": its links are not followed")
-		c.links = nil
+		c.traps.Tell(why)
+		c.report(d, "trap: "+why+": its links are not followed")
+		got.Links = nil
 	}
-	d.Dated = d.IsList() && slices.ContainsFunc(c.links, func(l foundLink) bool { return l.lastMod != 0 })
-	links := e.discover(s, d, c.links)
-	s.links += len(links)
-	e.relink(d, links, wasGone, &found)
+	d.Dated = d.IsList() && slices.ContainsFunc(got.Links, func(l document.Link) bool { return l.LastMod != 0 })
+	links := c.discover(d, got.Links)
+	c.seen.links += len(links)
+	a.relink(links, wasGone)
 	if d.Canonical != "" && kind == store.Page && d.DuplicateOf == graph.None {
-		if id, err := e.db.Find(d.Canonical); err == nil && id != d.ID {
-			if other, err := e.db.Doc(id); err == nil && other.Site == d.Site && other.DuplicateOf != d.ID {
+		if id, err := crawl.db.Find(d.Canonical); err == nil && id != d.ID {
+			if other, err := crawl.doc(id); err == nil && other.Site == d.Site && other.DuplicateOf != d.ID {
 				d.DuplicateOf = id
 			}
 		}
@@ -290,30 +255,52 @@ func (e *engine) document(j *job, d *store.Doc) (found outcome) {
 	if first && kind == store.Page && d.DuplicateOf == graph.None {
 		switch d.New {
 		case store.IsNew:
-			e.res.NewPages++
-			e.cycle.New++
+			c.rec.New++
 		case store.MaybeNew:
-			e.res.Unknown++
+			c.rec.Unknown++
 		}
 	}
-	if c.routes > 0 {
-		e.report(s, d, fmt.Sprintf("%d routes of scripts (#! and #/) on this page are no URLs", c.routes))
+	if got.Routes > 0 {
+		c.report(d, fmt.Sprintf("%d routes of scripts (#! and #/) on this page are no URLs", got.Routes))
 	}
-	return found
+}
+
+// duplicate notes whether another page of the site has the same body. It reports whether that is
+// a trap: a page that answers for the first time, with a body that very many have.
+func (a *answer) duplicate(first bool) (trapped bool) {
+	c, d := a.cycle, a.doc
+	crawl := c.crawl()
+	same, err := crawl.db.FirstBody(c.site.ID, d.Digest, d.ID)
+	if err != nil {
+		crawl.fail(err)
+		return false
+	}
+	if same == d.ID {
+		return false
+	}
+	other, err := crawl.doc(same)
+	if err != nil || other.Digest != d.Digest || other.DuplicateOf == d.ID {
+		return false
+	}
+	d.DuplicateOf = same
+	c.seen.repeats[same]++
+	return first && c.seen.repeats[same] > maxSameBody
 }
 
 // maxSameBody is how many pages with one body have their links followed.
 const maxSameBody = 50
 
-// relink stores the links of d and tells what it gained and lost since its last good fetch; it
-// gained all if a fetch since found it gone.
-func (e *engine) relink(d *store.Doc, links []store.Link, wasGone bool, found *outcome) {
-	found.links = links
+// relink stores the links of the document and notes what it gained and lost since its last good
+// fetch; it gained all if a fetch since found it gone.
+func (a *answer) relink(links []store.Link, wasGone bool) {
+	c, d := a.cycle, a.doc
+	crawl := c.crawl()
+	a.links = links
 	var old []store.Link
-	if d.LinksOf != 0 && d.LinksOf != e.cycle.Cycle && !wasGone {
+	if d.LinksOf != 0 && d.LinksOf != c.rec.Cycle && !wasGone {
 		var err error
-		if old, err = e.db.Links(d); err != nil && !errors.Is(err, store.ErrNotFound) {
-			e.fail(err)
+		if old, err = crawl.db.Links(d); err != nil && !errors.Is(err, store.ErrNotFound) {
+			crawl.fail(err)
 			return
 		}
 	}
@@ -326,12 +313,12 @@ func (e *engine) relink(d *store.Doc, links []store.Link, wasGone bool, found *o
 	if d.Evicted {
 		// Its old links are forgotten: what was known before this cycle counts as had.
 		for _, l := range links {
-			if to, err := e.db.Doc(l.To); err == nil && !l.Off && to.Discovered < e.cycle.At {
+			if to, err := crawl.doc(l.To); err == nil && !l.Off && to.Discovered < c.rec.At {
 				had[l.To] = true
 			}
 		}
 	}
-	if e.cycle.Kind != store.FirstVisit {
+	if !c.visit.manner().first {
 		kept := 0
 		for _, l := range links {
 			switch {
@@ -339,42 +326,43 @@ func (e *engine) relink(d *store.Doc, links []store.Link, wasGone bool, found *o
 			case had[l.To]:
 				kept++
 			default:
-				found.gained = append(found.gained, l.To)
-				e.revive(l.To, d)
+				a.gained = append(a.gained, l.To)
+				c.revive(l.To, d)
 			}
 		}
-		found.lost = len(had) - kept
+		a.lost = len(had) - kept
 	}
-	if _, err := e.db.PutLinks(d, e.cycle.Cycle, links); err != nil {
-		e.fail(err)
+	if _, err := crawl.db.PutLinks(d, c.rec.Cycle, links); err != nil {
+		crawl.fail(err)
 	}
-	e.bound(d, links)
+	crawl.fail(crawl.keeper.Linked(d, links))
 }
 
-// redirected works off a redirect: its target is a link like any other, so that scope,
+// redirected takes in a redirect: its target is a link like any other, so that scope,
 // robots.txt and politeness hold for it.
-func (e *engine) redirected(j *job, d *store.Doc) (found outcome) {
-	s := j.site
+func (a *answer) redirected() {
+	c, d, o := a.cycle, a.doc, a.job.out
+	crawl := c.crawl()
 	if d.Kind == store.Unseen {
-		d.Kind, d.FirstSeen, d.Cycle = store.Redirect, e.c.now(), e.cycle.Cycle
+		d.Kind, d.FirstSeen, d.Cycle = store.Redirect, crawl.now(), c.rec.Cycle
 	}
 	wasGone := d.GoneCycles > 0
-	back(d)
+	novelty.Back(d)
 	d.ETag, d.LastModified = "", ""
-	to, err := normalise(j.out.Location, s.Rules.IgnoreParams)
+	to, err := scope.Normalise(o.Location, c.site.Rules.IgnoreParams)
 	if err != nil {
-		d.Reason = "redirects to " + j.out.Location
-		return found
+		d.Reason = "redirects to " + o.Location
+		return
 	}
 	hops := 1
 	for at := d; at.Via == store.ViaRedirect && at.FoundOn != graph.None && hops <= fetch.MaxRedirects; hops++ {
-		from, err := e.db.Doc(at.FoundOn)
+		from, err := crawl.doc(at.FoundOn)
 		if err != nil {
 			break
 		}
 		if from.URL == to {
 			d.Reason = fetch.RedirectLoop.String()
-			e.report(s, d, d.Reason)
+			c.report(d, d.Reason)
 			break
 		}
 		at = from
@@ -382,19 +370,18 @@ func (e *engine) redirected(j *job, d *store.Doc) (found outcome) {
 	switch {
 	case to == d.URL:
 		d.Reason = fetch.RedirectLoop.String()
-		e.report(s, d, d.Reason)
-		return found
+		c.report(d, d.Reason)
+		return
 	case hops > fetch.MaxRedirects:
 		d.Reason = fetch.TooManyRedirects.String()
-		e.report(s, d, d.Reason)
-		return found
+		c.report(d, d.Reason)
+		return
 	}
-	link := foundLink{url: to, kind: store.ViaRedirect}
-	if given := j.out.Location; given != to {
-		link.given = given
+	link := document.Link{URL: to, Kind: store.ViaRedirect}
+	if o.Location != to {
+		link.Given = o.Location
 	}
-	e.relink(d, e.discover(s, d, []foundLink{link}), wasGone, &found)
-	return found
+	a.relink(c.discover(d, []document.Link{link}), wasGone)
 }
 
 // mediaType is the type of a Content-Type without its parameters.

@@ -1,44 +1,64 @@
-// Package crawl is the loop: the only place where decisions meet effects. It asks package
-// frontier whose turn it is, has package fetch fetch, reads what came, writes it to the store,
-// and follows what is new.
+// Package crawl is the engine: the only place where decisions meet effects. It asks package
+// frontier whose turn it is, has package fetch fetch, reads what came (crawl/document), writes
+// it to the store, and follows what is new.
 //
-// Start with Open, which takes the store of a folder, and Crawl.Run, which visits sites for
-// the first time or goes on where it was interrupted. Crawl.Revisit runs one cycle of
-// discovery: a revisit.Policy names old documents, the loop fetches them and follows new ones
-// to the end. Both return a Result and leave a store that is good, however they end. While
-// they run, View shows the store to others, and Add, Pause, Resume and Stop steer.
+// Start with Open, which takes the store of a folder. Crawl.Run visits sites for the first time,
+// or goes on where that was interrupted; Crawl.Revisit carries out a plan.Plan: a cycle of
+// discovery at each of its sites. Both may be called from several goroutines at once, and each
+// returns the Result of its own sites, leaving a store that is good however it ends. While they
+// run, View shows the store to others, and Add, Pause, Resume and Stop steer.
 //
-// One goroutine, the loop, decides and writes; a pool of Config.Parallel fetches and parses.
-// What new, gone, duplicate and trap mean is in newness.go, answer.go and traps.go.
+// Each site goes its own way. It opens a cycle, the next number of the store, works until
+// nothing is left to be done in it, and closes it, while others open and close theirs: a site
+// whose host is slow, silent or paused holds up itself alone. What a cycle does is a visit: a
+// first visit in the order of discovery (first.go) or in that of an explorer (ordered.go), a
+// budgeted cycle (budgeted.go) or a full recrawl (full.go).
+//
+// One goroutine, the Loop, decides and writes; a pool of workers fetches and parses. A Loop may
+// serve several stores. The way of one URL: discover.go gives it a number and a place in a
+// backlog; backlog.go offers it to the frontier when its host's turn comes near; loop.go hands
+// it to a worker; answer.go takes in what came and hands its links to discover.go.
 package crawl
 
 import (
-	"cmp"
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"sync/atomic"
+	"slices"
 	"time"
 
+	"forage/crawl/keep"
+	"forage/crawl/ledger"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/fetch"
+	"forage/graph"
 	"forage/store"
 )
 
-// Config says what to crawl and how. The zero value of a field means the default.
+// Config says what to open and how to fetch. The zero value of a field means the default.
 type Config struct {
-	Dir      string        // the store
+	Dir     string    // the store
+	At      time.Time // the clock of the records; zero: that of the loop
+	MaxKept int       // pages of which links and validators are kept; 0: all
+	Loop    *Loop     // that does the work, shared with other stores; nil: one of its own, made of the rest
+
 	Fetch    fetch.Config  // how single requests are made
 	Parallel int           // requests at once over all hosts; 0: 64
-	Delay    time.Duration // least gap between two requests to a host; see frontier.Config; below 0: as the sites were crawled (Revisit)
-	MaxTotal int64         // answers in one run; 0: no limit
-	MaxTime  time.Duration // of one run; 0: no limit
-	MaxKept  int           // pages of which links and validators are kept; 0: all
-	Policy   string        // explorer that orders a first visit; "": bfs
-	At       time.Time     // the clock of the records; zero: the real one
-	Skipped  io.Writer     // where URLs that are not fetched are listed, with reasons; nil: nowhere
-	Progress func(Progress)
-	Log      *slog.Logger // warnings; nil: none
+	Delay    time.Duration // least gap between two requests to a host, even where its site asks for less; see frontier.Config
+	Clock    Clock         // nil: the machine's
+}
+
+// Options are those of one call of Run or Revisit. The zero value sets no limit.
+type Options struct {
+	Policy   string                    // Run: explorer that orders first visits; "": the order of discovery
+	MaxTotal int64                     // answers; 0: no limit
+	MaxTime  time.Duration             // 0: no limit
+	Begin    func(*plan.Outlook) error // Revisit: is told what to expect before anything is fetched; its error ends the call
+	Progress func(Progress)            // called by the loop now and then; must not block
+	Skipped  io.Writer                 // where URLs that are not fetched are listed, with reasons; nil: nowhere
+	Log      *slog.Logger              // warnings; nil: none
 }
 
 // A Progress is what a person who waits wants to know.
@@ -46,20 +66,22 @@ type Progress struct {
 	Elapsed time.Duration
 	Fetched int64 // answers in this run
 	Pages   int64 // pages answered for the first time in this run
-	Queued  int64 // documents that wait, over all sites
+	Queued  int64 // documents in line, over all sites of the run
 	Hosts   int   // hosts with something to fetch
 	Out     int   // requests under way
 	Wait    time.Duration
 }
 
-// A Result tells what a run came to.
+// A Result tells what the cycles came to that a run worked in. A cycle that an earlier run began
+// and this one went on with counts as a whole.
 type Result struct {
-	Cycle       store.Cycle
+	Cycle       store.Cycle   // the lowest of Cycles; where there are none, the latest of the sites
+	Cycles      []store.Cycle // ascending
 	Sites       int
-	Fetched     int64 // answers to requests for documents, in this run
+	Fetched     int64 // answers to requests for documents
 	Refetched   int64 // of these, of old documents
-	Pages       int64 // pages that answered for the first time in this run, duplicates included
-	Known       int64 // pages of the run's sites in the store
+	Pages       int64 // pages that answered for the first time, duplicates included
+	Known       int64 // pages of the sites in the store
 	NewPages    int64 // pages that are new for certain, duplicates left out
 	Unknown     int64 // pages of which nobody knows whether they are new
 	Bytes       int64
@@ -68,7 +90,7 @@ type Result struct {
 	Finished    []*store.Site // sites that had nothing left to be fetched from the start
 	Interrupted bool          // by the context or Stop: the state is saved, the same call goes on
 	Cut         string        // what else ended the run before its end: --max-total, --time-limit, …
-	Seconds     float64
+	Seconds     float64       // of this run
 }
 
 // A FailedSite is a site of which no page could be fetched, or that could not be begun.
@@ -85,187 +107,132 @@ func (r *Result) Overhead() (float64, bool) {
 	return float64(r.Refetched) / float64(r.NewPages), true
 }
 
-// A Crawl owns a store and works on it.
+// A Crawl owns a store and works on it. Everything but cfg, db and loop belongs to the goroutine
+// of the loop.
 type Crawl struct {
-	cfg      Config
-	db       *store.DB
-	commands chan command
-	running  atomic.Bool
-	stop     chan struct{} // closed when the run has ended
+	cfg  Config
+	db   *store.DB
+	loop *Loop
+
+	sites   map[store.SiteID]*site // that the runs work on
+	within  map[string][]*site     // the same by the host or domain of their scope
+	runs    []*run
+	touched []*cycle                  // these may have changed since the last commit
+	inHand  map[graph.Node]*store.Doc // documents in line by name or under way; nil: not read yet
+	book    ledger.Book               // accounts of cycles of discovery
+	keeper  *keep.Keeper              // nil: all pages are kept
+	paused  bool
+	closing bool  // no run may begin any more
+	err     error // the store is broken
 }
 
-// Open opens or makes the store of cfg.Dir. Its errors are those of store.Open.
+// Open opens or makes the store of cfg.Dir. Its errors are those of store.Open, and of a
+// cfg.Fetch that cannot work.
 func Open(cfg Config) (*Crawl, error) {
-	cfg.Parallel = cmp.Or(cfg.Parallel, 64)
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
+	if cfg.Loop == nil {
+		l, err := NewLoop(cfg)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Loop = l
 	}
 	db, err := store.Open(cfg.Dir, store.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return &Crawl{cfg: cfg, db: db, commands: make(chan command)}, nil
+	return newCrawl(cfg, db), nil
+}
+
+// newCrawl returns a crawl that owns db, with the loop of cfg.
+func newCrawl(cfg Config, db *store.DB) *Crawl {
+	c := &Crawl{
+		cfg: cfg, db: db, loop: cfg.Loop, sites: map[store.SiteID]*site{}, within: map[string][]*site{}, inHand: map[graph.Node]*store.Doc{},
+	}
+	c.book = ledger.Book{DB: db, Doc: c.doc, Now: c.now}
+	return c
 }
 
 // View shows what is committed, also while the crawl runs.
 func (c *Crawl) View() *store.View { return &c.db.View }
 
-// Snapshot shows what is committed now, and goes on showing it. The caller closes it.
-func (c *Crawl) Snapshot() *store.View { return c.db.Snapshot() }
+// DB is the store of the crawl, for those that read it beside the crawl.
+func (c *Crawl) DB() *store.DB { return c.db }
 
-// Close gives the store free. No Run or Revisit may be under way.
-func (c *Crawl) Close() error { return c.db.Close() }
-
-// A Seed is one URL to start from, with the rules of its site.
-type Seed struct {
-	URL   string
-	Rules store.Rules // Within is filled in
+// Close ends the runs that are under way as HandBack does, and gives the store free.
+func (c *Crawl) Close() error {
+	c.HandBack()
+	return c.db.Close()
 }
 
-// A siteURL is a URL as a seed of a site.
-type siteURL struct {
-	site store.SiteID
-	url  string
+// Run visits the sites of the seeds for the first time, or goes on where it was interrupted:
+// what waits is fetched, what was fetched is not. It returns when nothing is left, or when
+// ctx ends; then Result.Interrupted is set and the same call goes on later. A site that is
+// being visited already is waited for. Errors: a seed that is no URL, rules that do not work,
+// what the store says, ErrHandedBack.
+func (c *Crawl) Run(ctx context.Context, seeds []scope.Seed, opt Options) (*Result, error) {
+	return c.execute(ctx, opt, func(r *run) error { return r.visit(seeds) })
 }
 
-// addSeeds makes the sites of seeds, or changes the rules of those that exist, and returns
-// them, each once, in the order of the seeds.
-func (c *Crawl) addSeeds(seeds []Seed, cycle store.Cycle, now store.Time) ([]*store.Site, error) {
-	all, err := c.db.Sites()
-	if err != nil {
-		return nil, err
-	}
-	byName := map[string]*store.Site{}
-	for _, s := range all {
-		byName[s.Name] = s
-	}
-	var out, fresh []*store.Site
-	chosen, given := map[string]bool{}, map[siteURL]bool{}
-	urls, of := make([]string, len(seeds)), make([]*store.Site, len(seeds))
-	for i, seed := range seeds {
-		rules := seed.Rules
-		if rules.Scope == "" {
-			rules.Scope = Scopes[0]
-		}
-		url, err := normalise(seed.URL, rules.IgnoreParams)
-		if err != nil {
-			return nil, fmt.Errorf("seed %q: %w", seed.URL, err)
-		}
-		if rules.Within, err = within(rules.Scope, url); err != nil {
-			return nil, err
-		}
-		if _, err := newScope(&rules); err != nil {
-			return nil, err
-		}
-		s := byName[rules.Within]
-		if s == nil {
-			s = &store.Site{Name: rules.Within, Rules: rules, State: store.SiteCrawling, FirstCycle: cycle, LastCycle: cycle}
-			if err := c.db.AddSite(s); err != nil {
-				return nil, err
-			}
-			byName[s.Name] = s
-			fresh = append(fresh, s)
-		} else if !chosen[s.Name] {
-			s.Rules = rules
-		}
-		if !chosen[s.Name] {
-			chosen[s.Name] = true
-			out = append(out, s)
-			for _, u := range s.Seeds {
-				given[siteURL{s.ID, u}] = true
-			}
-		}
-		if !given[siteURL{s.ID, url}] {
-			given[siteURL{s.ID, url}] = true
-			s.Seeds = append(s.Seeds, url)
-		}
-		urls[i], of[i] = url, s
-	}
-	if err := c.adopt(fresh, cycle); err != nil {
-		return nil, err
-	}
-	for i, s := range of {
-		d := newDoc(urls[i], s.ID)
-		d.Seed, d.Discovered, d.Cycle = true, now, cycle
-		if s.LastCycle != s.FirstCycle {
-			d.New = newness(s, cycle, nil)
-		}
-		added, err := c.db.Add(d)
-		if err != nil {
-			return nil, err
-		}
-		if !added {
-			if d, err = c.db.Doc(d.ID); err != nil {
-				return nil, err
-			}
-			if d.State == store.Skipped {
-				d.State, d.Reason = store.Queued, ""
-			}
-			d.Seed = true
-			if d.Kind == store.Unseen {
-				d.Depth = 0
-			}
-			if err := c.db.Put(d); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for _, s := range out {
-		if err := c.db.PutSite(s); err != nil {
-			return nil, err
-		}
-	}
-	return out, c.db.Commit()
+// Revisit carries out a plan: a cycle of discovery at each of its sites, or what was interrupted
+// of one. At each site the policy names an old document, it is fetched, everything new that it
+// leads to is followed to the end, and the policy hears of it before it names the next. A full
+// recrawl fetches all known documents at once. A site that is being visited already is waited
+// for where the plan names it, and left out where it does not and this is its first visit.
+// Errors: plan.ErrNoSite, an unknown policy, what the store says, ErrHandedBack.
+func (c *Crawl) Revisit(ctx context.Context, p plan.Plan, opt Options) (*Result, error) {
+	return c.execute(ctx, opt, func(r *run) error { return r.revisit(p) })
 }
 
-// currentCycle returns the latest cycle, nil for none.
-func currentCycle(v *store.View) (*store.CycleRecord, error) {
-	all, err := v.Cycles()
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return all[len(all)-1], nil
-}
+// ErrHandedBack is returned by a run that the owner of the store gave up because it ends: its
+// state is saved, and the same call by whoever opens the store next goes on with it.
+var ErrHandedBack = errors.New("the owner of the store has ended")
 
-// nextCycle returns the cycle to work in: the latest one, if it is of the same kind and was
-// interrupted, else a new one, which is written when something is fetched.
-func nextCycle(v *store.View, kind store.CycleKind, policy, budget string, now store.Time) (*store.CycleRecord, bool, error) {
-	last, err := currentCycle(v)
-	if err != nil {
-		return nil, false, err
-	}
-	if last != nil && last.Ended == 0 && last.Kind == kind && last.Policy == policy && last.Budget == budget {
-		return last, true, nil
-	}
-	r := &store.CycleRecord{Cycle: 1, Kind: kind, Policy: policy, Budget: budget, At: now}
-	if last != nil {
-		r.Cycle = last.Cycle + 1
-	}
-	return r, false, nil
-}
-
+// now is the time that is recorded.
 func (c *Crawl) now() store.Time {
 	if !c.cfg.At.IsZero() {
 		return c.cfg.At.Unix()
 	}
-	return time.Now().Unix()
+	return c.loop.clock.Now().Unix()
 }
 
-// ErrNoSite is wrapped by the error for a name that no site of the store has.
-var ErrNoSite = errors.New("no such site in the store")
-
-// DB is the store of the crawl, for those that read it beside the crawl.
-func (c *Crawl) DB() *store.DB { return c.db }
-
-// begin and end mark the time in which commands reach the loop.
-func (c *Crawl) begin() {
-	c.stop = make(chan struct{})
-	c.running.Store(true)
+// fail notes that the store, or the program, is broken: all runs of the crawl end with the first
+// such error. Nothing more is written.
+func (c *Crawl) fail(err error) {
+	if err != nil && c.err == nil {
+		c.err = err
+		for _, r := range slices.Clone(c.runs) {
+			r.stop("", false)
+			r.cancel()
+		}
+	}
 }
 
-func (c *Crawl) end() {
-	c.running.Store(false)
-	close(c.stop)
+// doc returns what is known of a document. While one is in hand all get the same Doc: what one
+// changes and puts, the others see, and its record is decoded once on its way.
+func (c *Crawl) doc(id graph.Node) (*store.Doc, error) {
+	if d := c.inHand[id]; d != nil {
+		return d, nil
+	}
+	return c.db.Doc(id)
 }
 
-func (c *Crawl) ended() <-chan struct{} { return c.stop }
+// siteOf returns the site that url belongs to, among those that the runs work on; nil if there
+// is none.
+func (c *Crawl) siteOf(url string) *site {
+	name := store.HostOf(url)
+	for {
+		for _, s := range c.within[name] {
+			if s.scope.Contains(url) {
+				return s
+			}
+		}
+		i := 0
+		for i < len(name) && name[i] != '.' {
+			i++
+		}
+		if i == len(name) {
+			return nil
+		}
+		name = name[i+1:]
+	}
+}

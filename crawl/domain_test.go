@@ -3,119 +3,81 @@ package crawl
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
-
+	"forage/crawl/scope"
 	"forage/internal/race"
 	"forage/store"
 )
-
-// names has every name of the domain test resolve to 127.0.0.1 until the test ends, by a name
-// server on loopback. The test must not run beside others.
-func names(t *testing.T) {
-	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		buf := make([]byte, 1500)
-		for {
-			n, from, err := conn.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			var m dnsmessage.Message
-			if m.Unpack(buf[:n]) != nil {
-				continue
-			}
-			m.Response, m.Additionals = true, nil
-			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
-				m.Answers = []dnsmessage.Resource{{
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
-					Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
-				}}
-			}
-			if b, err := m.Pack(); err == nil {
-				conn.WriteTo(b, from)
-			}
-		}
-	}()
-	before := net.DefaultResolver
-	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
-	}}
-	t.Cleanup(func() {
-		net.DefaultResolver = before
-		conn.Close()
-		<-ended
-	})
-}
 
 // TestHostsOfADomain crawls a domain of which one host has a chain of pages and a second one
 // pages without end, or each page of all others links to a hundred hosts that nobody has heard
 // of: the chain is fetched to its end all the same, within a bound of all requests.
 func TestHostsOfADomain(t *testing.T) {
-	names(t)
+	t.Parallel()
 	const chain, most = 10, 400
 	for _, delay := range []time.Duration{0, time.Millisecond} {
 		for _, trap := range []string{"pages", "hosts"} {
 			t.Run(fmt.Sprint(trap, " delay=", delay), func(t *testing.T) {
-				w := newWeb(t)
-				port := w.URL[strings.LastIndexByte(w.URL, ':'):]
-				at, end := 0, 0
-				w.other = func(rw http.ResponseWriter, r *http.Request) {
-					i, err := strconv.Atoi(r.URL.Path[1:])
-					if err != nil && r.URL.Path != "/" {
-						http.NotFound(rw, r)
-						return
-					}
-					w.mu.Lock()
-					at++
-					n := at
-					if r.URL.Path == fmt.Sprint("/", chain) {
-						end = n
-					}
-					w.mu.Unlock()
-					var links []string
-					switch {
-					case r.Host == "www.trap.test"+port:
-						if links = append(links, fmt.Sprint("/", i+1)); i == 0 {
-							links = append(links, "http://x.trap.test"+port+"/")
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWeb(t)
+					port := w.URL[strings.LastIndexByte(w.URL, ':'):]
+					at, end := 0, 0
+					w.other = func(rw http.ResponseWriter, r *http.Request) {
+						i, err := strconv.Atoi(r.URL.Path[1:])
+						if err != nil && r.URL.Path != "/" {
+							http.NotFound(rw, r)
+							return
 						}
-						if i == chain {
-							links = nil
+						w.mu.Lock()
+						at++
+						n := at
+						if r.URL.Path == fmt.Sprint("/", chain) {
+							end = n
 						}
-					case trap == "pages":
-						links = append(links, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1))
-					default:
-						for k := range race.Fewer(100) {
-							links = append(links, fmt.Sprintf("http://x%d-%d.trap.test%s/", n, k, port))
+						w.mu.Unlock()
+						var links []string
+						switch {
+						case r.Host == "www.trap.test"+port:
+							if links = append(links, fmt.Sprint("/", i+1)); i == 0 {
+								links = append(links, "http://x.trap.test"+port+"/")
+							}
+							if i == chain {
+								links = nil
+							}
+						case trap == "pages":
+							links = append(links, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1))
+						default:
+							for k := range race.Fewer(100) {
+								links = append(links, fmt.Sprintf("http://x%d-%d.trap.test%s/", n, k, port))
+							}
+						}
+						page(r.Host+r.URL.Path, links...)(rw, r)
+					}
+					c := open(t, func(cfg *Config) { cfg.Parallel, cfg.Delay = 4, delay })
+					ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+					defer cancel()
+					for _, max := range []int{most, most + 50} { // the second run begins with thousands of hosts
+						rules := store.Rules{Scope: "domain", MaxPages: max}
+						r, err := c.Run(ctx, []scope.Seed{{URL: "http://www.trap.test" + port + "/", Rules: rules}}, Options{})
+						if err != nil || ctx.Err() != nil {
+							t.Fatal(err, ctx.Err())
+						}
+						if n := w.total(); n > 4*most {
+							t.Errorf("%d requests for %d pages: hosts are asked for robots.txt in vain", n, max)
+						}
+						if int(r.Known) != max || end == 0 {
+							t.Fatalf("%d pages, want %d; the chain of %d ended at request %d", r.Known, max, chain, end)
 						}
 					}
-					page(r.Host+r.URL.Path, links...)(rw, r)
-				}
-				c := open(t, func(cfg *Config) { cfg.Parallel, cfg.Delay = 4, delay })
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-				defer cancel()
-				for _, max := range []int{most, most + 50} { // the second run begins with thousands of hosts
-					rules := store.Rules{Scope: "domain", MaxPages: max}
-					r, err := c.Run(ctx, []Seed{{URL: "http://www.trap.test" + port + "/", Rules: rules}})
-					if err != nil || ctx.Err() != nil {
-						t.Fatal(err, ctx.Err())
-					}
-					if int(r.Known) != max || end == 0 {
-						t.Fatalf("%d pages, want %d; the chain of %d ended at request %d", r.Known, max, chain, end)
-					}
-				}
+				})
+
 			})
 		}
 	}
@@ -124,39 +86,40 @@ func TestHostsOfADomain(t *testing.T) {
 // TestAllHostsOfADomain crawls a domain of many hosts, some of which allow nothing: all pages of
 // the others are found.
 func TestAllHostsOfADomain(t *testing.T) {
-	names(t)
-	const hosts = 5 * maxFresh
-	w := newWeb(t)
-	port := w.URL[strings.LastIndexByte(w.URL, ':'):]
-	links := []string{"http://www.many.test" + port + "/no"}
-	for i := range hosts {
-		links = append(links, fmt.Sprintf("http://h%d.many.test%s/", i, port), fmt.Sprintf("http://h%d.many.test%s/b", i, port))
-	}
-	w.other = func(rw http.ResponseWriter, r *http.Request) {
-		var i int
-		fmt.Sscanf(r.Host, "h%d.", &i)
-		switch {
-		case r.URL.Path == "/robots.txt" && i%3 == 1:
-			plain("User-agent: *\nDisallow: /")(rw, r)
-		case r.URL.Path == "/robots.txt", r.URL.Path == "/sitemap.xml":
-			http.NotFound(rw, r)
-		case r.Host == "www.many.test"+port:
-			page(r.URL.Path, links...)(rw, r)
-		default:
-			page(r.Host+r.URL.Path)(rw, r)
+	synctest.Test(t, func(t *testing.T) {
+		const hosts = 5 * maxNewcomers
+		w := newWeb(t)
+		port := w.URL[strings.LastIndexByte(w.URL, ':'):]
+		links := []string{"http://www.many.test" + port + "/no"}
+		for i := range hosts {
+			links = append(links, fmt.Sprintf("http://h%d.many.test%s/", i, port), fmt.Sprintf("http://h%d.many.test%s/b", i, port))
 		}
-	}
-	c := open(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	r, err := c.Run(ctx, []Seed{{URL: "http://www.many.test" + port + "/", Rules: store.Rules{Scope: "domain", Exclude: []string{"/no$", "h2.*/"}}}})
-	closed := 0
-	for i := range hosts {
-		if i%3 == 1 || strings.HasPrefix(fmt.Sprint(i), "2") {
-			closed++
+		w.other = func(rw http.ResponseWriter, r *http.Request) {
+			var i int
+			fmt.Sscanf(r.Host, "h%d.", &i)
+			switch {
+			case r.URL.Path == "/robots.txt" && i%3 == 1:
+				plain("User-agent: *\nDisallow: /")(rw, r)
+			case r.URL.Path == "/robots.txt", r.URL.Path == "/sitemap.xml":
+				http.NotFound(rw, r)
+			case r.Host == "www.many.test"+port:
+				page(r.URL.Path, links...)(rw, r)
+			default:
+				page(r.Host+r.URL.Path)(rw, r)
+			}
 		}
-	}
-	if want := 1 + 2*(hosts-closed); err != nil || ctx.Err() != nil || r.Pages != int64(want) {
-		t.Errorf("%d pages, %v, %v; want %d", r.Pages, err, ctx.Err(), want)
-	}
+		c := open(t, nil)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		defer cancel()
+		r, err := c.Run(ctx, []scope.Seed{{URL: "http://www.many.test" + port + "/", Rules: store.Rules{Scope: "domain", Exclude: []string{"/no$", "h2.*/"}}}}, Options{})
+		closed := 0
+		for i := range hosts {
+			if i%3 == 1 || strings.HasPrefix(fmt.Sprint(i), "2") {
+				closed++
+			}
+		}
+		if want := 1 + 2*(hosts-closed); err != nil || ctx.Err() != nil || r.Pages != int64(want) {
+			t.Errorf("%d pages, %v, %v; want %d", r.Pages, err, ctx.Err(), want)
+		}
+	})
 }

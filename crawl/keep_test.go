@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/retain"
 	"forage/store"
 )
@@ -84,16 +85,16 @@ func kept(t *testing.T, v *store.View, most int) (have map[string]bool, evicted 
 
 func TestMaxKept(t *testing.T) {
 	var version atomic.Int32
-	web := httptest.NewServer(ring(200, &version))
+	web := lan.Server("127.0.0.1:0", ring(200, &version))
 	defer web.Close()
-	cfg := loopback(t.TempDir())
+	cfg := local(t.TempDir())
 	cfg.MaxKept = 20
 	c, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	r, err := c.Run(ctx, []Seed{{URL: web.URL + "/"}})
+	r, err := c.Run(ctx, []scope.Seed{{URL: web.URL + "/"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestMaxKept(t *testing.T) {
 		if cycle == 2 {
 			version.Store(1)
 		}
-		r, err := c.Revisit(ctx, Plan{Full: true})
+		r, err := c.Revisit(ctx, plan.Plan{Full: true}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestMaxKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Revisit(ctx, Plan{Budget: func(int) int { return 1 }, Policy: "round-robin"}); err != nil {
+	if _, err := c.Revisit(ctx, plan.Plan{Budget: func(int) int { return 1 }, Policy: "round-robin"}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	kept(t, c.View(), 5)
@@ -171,7 +172,7 @@ func TestEvictedFoundAgain(t *testing.T) {
 	var again atomic.Value // path that all pages link to, once it is set
 	again.Store("")
 	pages := ring(200, &version)
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	web := lan.Server("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := again.Load().(string)
 		if path != "" && r.URL.Path == path {
 			hits.Add(1)
@@ -182,7 +183,7 @@ func TestEvictedFoundAgain(t *testing.T) {
 		}
 	}))
 	defer web.Close()
-	cfg := loopback(t.TempDir())
+	cfg := local(t.TempDir())
 	cfg.MaxKept = 20
 	page := func(c *Crawl) *store.Doc {
 		t.Helper()
@@ -201,7 +202,7 @@ func TestEvictedFoundAgain(t *testing.T) {
 		return c
 	}
 	c := open()
-	if _, err := c.Run(t.Context(), []Seed{{URL: web.URL + "/"}}); err != nil {
+	if _, err := c.Run(t.Context(), []scope.Seed{{URL: web.URL + "/"}}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var first *store.Doc
@@ -221,27 +222,27 @@ func TestEvictedFoundAgain(t *testing.T) {
 	}
 
 	again.Store(strings.TrimPrefix(first.URL, web.URL))
-	for _, plan := range []Plan{{Budget: func(int) int { return 5 }, Policy: "round-robin"}, {Full: true}} {
+	for _, p := range []plan.Plan{{Budget: func(int) int { return 5 }, Policy: "round-robin"}, {Full: true}} {
 		c := open()
 		before := hits.Load()
 		visits := page(c).Visits
-		r, err := c.Revisit(t.Context(), plan)
+		r, err := c.Revisit(t.Context(), p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.NewPages != 0 || r.Unknown != 0 {
-			t.Errorf("full %v: %d new pages, %d unknown; want none", plan.Full, r.NewPages, r.Unknown)
+			t.Errorf("full %v: %d new pages, %d unknown; want none", p.Full, r.NewPages, r.Unknown)
 		}
 		want := int32(0)
-		if plan.Full {
+		if p.Full {
 			want = 1
 		}
 		if got := hits.Load() - before; got != want {
-			t.Errorf("full %v: the page was fetched %d times, want %d", plan.Full, got, want)
+			t.Errorf("full %v: the page was fetched %d times, want %d", p.Full, got, want)
 		}
 		d := page(c)
 		if d.ID != first.ID || d.New != store.NotNew || d.FirstSeen != first.FirstSeen || d.Discovered != first.Discovered || d.Cycle != first.Cycle || int32(d.Visits-visits) != want {
-			t.Errorf("full %v: found again as %+v, first %+v", plan.Full, d, first)
+			t.Errorf("full %v: found again as %+v, first %+v", p.Full, d, first)
 		}
 		if err := c.Close(); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -13,12 +14,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/graph"
-	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 	"forage/store"
@@ -34,9 +37,9 @@ func TestMain(m *testing.M) {
 		c, err := Open(cfg)
 		if err == nil {
 			if policy := os.Getenv("FORAGE_TEST_POLICY"); policy != "" {
-				_, err = c.Revisit(ctx, planned(policy))
+				_, err = c.Revisit(ctx, planned(policy), Options{})
 			} else {
-				_, err = c.Run(ctx, []Seed{{URL: url}})
+				_, err = c.Run(ctx, []scope.Seed{{URL: url}}, Options{})
 			}
 		}
 		if err == nil {
@@ -53,14 +56,14 @@ func TestMain(m *testing.M) {
 
 // planned is a cycle of 40 documents by a policy, or, for "full", a full recrawl, or, for
 // "shared", one of 15 documents over all sites.
-func planned(policy string) Plan {
+func planned(policy string) plan.Plan {
 	switch policy {
 	case "full":
-		return Plan{Full: true, Text: "all"}
+		return plan.Plan{Full: true, Text: "all"}
 	case "shared":
-		return Plan{Total: 15, Min: 1, Text: "of 15"}
+		return plan.Plan{Total: 15, Min: 1, Text: "of 15"}
 	}
-	return Plan{Policy: policy, Budget: func(int) int { return 40 }, Text: "40"}
+	return plan.Plan{Policy: policy, Budget: func(int) int { return 40 }, Text: "40"}
 }
 
 // scratch returns a folder and how many documents a kill may lose of a crawl into it. They wait
@@ -116,47 +119,22 @@ func TestKill(t *testing.T) {
 		t.Skip("starts many processes")
 	}
 	t.Parallel()
-	kills := 20
-	if race.Enabled {
-		kills = 8
-	}
-	if n, err := strconv.Atoi(os.Getenv("FORAGE_KILLS")); err == nil {
-		kills = n
-	}
-	h := snap.Blog(rand.New(rand.NewPCG(1, 2)), 60)
+	kills := kills()
+	h := snap.Blog(rand.New(rand.NewPCG(1, 2)), 40)
 	server, err := replay.New(h, len(h.Snapshots)-1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server)
-	defer web.Close()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(dir string, wait time.Duration) (killed bool) {
-		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), "FORAGE_TEST_CRAWL="+web.URL+"/", "FORAGE_TEST_DIR="+dir)
-		var msg bytes.Buffer
-		cmd.Stderr = &msg
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		timer := time.AfterFunc(wait, func() { cmd.Process.Signal(syscall.SIGKILL) })
-		err := cmd.Wait()
-		timer.Stop()
-		if err != nil && cmd.ProcessState.ExitCode() != -1 {
-			t.Fatalf("the crawl failed: %v %s", err, msg.Bytes())
-		}
-		return err != nil
+	k := newKiller(t, server)
+	run := func(dir string, after int, late time.Duration) (killed bool) {
+		t.Helper()
+		return k.run(t, after, late, "FORAGE_TEST_DIR="+dir)
 	}
 	root, loss := scratch(t)
 	calm := filepath.Join(root, "calm")
-	start := time.Now()
-	if run(calm, time.Hour) {
+	if run(calm, never, 0) {
 		t.Fatal("the crawl nobody killed was killed")
 	}
-	whole := time.Since(start)
 	once := server.Counts().Documents
 	want := view(t, calm)
 	r := rand.New(rand.NewPCG(uint64(kills), 7))
@@ -164,9 +142,7 @@ func TestKill(t *testing.T) {
 	for round := 0; done < kills; round++ {
 		dir := filepath.Join(root, fmt.Sprint(round))
 		before, here := server.Counts().Documents, 0
-		// A part of the time that a calm crawl takes on this machine, more of it after each kill,
-		// so that the crawl comes to its end however long the process takes to start.
-		for run(dir, time.Duration((0.05+0.4*r.Float64()+0.02*float64(here))*float64(whole))) {
+		for run(dir, moment(r, once, here), late(r)) {
 			done++
 			here++
 			if here%5 == 0 {
@@ -183,10 +159,91 @@ func TestKill(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		if here == 0 && round > 20 {
-			t.Skip("this machine is too fast: crawls end before they can be killed")
-		}
 	}
+}
+
+// A killer starts processes that crawl a server, and kills them with SIGKILL after so many
+// requests: how fast the machine is does not matter.
+type killer struct {
+	url string
+
+	mu   sync.Mutex
+	left int           // requests until the process is killed
+	late time.Duration // it is killed so long after the last of them
+	kill func()
+}
+
+// never is after more requests than any process makes.
+const never = 1 << 30
+
+func newKiller(t *testing.T, h http.Handler) *killer {
+	k := &killer{left: never}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.asked()
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	k.url = web.URL
+	return k
+}
+
+func (k *killer) asked() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.left--; k.left == 0 {
+		time.AfterFunc(k.late, k.kill)
+	}
+}
+
+// run starts a process and reports whether it was killed. After 0 requests it is killed while it
+// opens its store, or soon after.
+func (k *killer) run(t *testing.T, after int, late time.Duration, env ...string) (killed bool) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(append(os.Environ(), "FORAGE_TEST_CRAWL="+k.url+"/"), env...)
+	var msg bytes.Buffer
+	cmd.Stderr = &msg
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := func() { cmd.Process.Kill() }
+	k.mu.Lock()
+	k.left, k.late, k.kill = after, late, kill
+	k.mu.Unlock()
+	if after == 0 {
+		timer := time.AfterFunc(5*late, kill)
+		defer timer.Stop()
+	}
+	err = cmd.Wait()
+	if err != nil && cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the crawl failed: %v %s", err, msg.Bytes())
+	}
+	return err != nil
+}
+
+// moment is after how many requests a process is killed: now and then while it opens its store,
+// else within the first half of what a calm one makes, later after each kill, so that it comes
+// to its end.
+func moment(r *rand.Rand, once int64, kills int) int {
+	if r.IntN(8) == 0 && kills < 20 {
+		return 0
+	}
+	return 1 + int((0.05+0.4*r.Float64()+0.02*float64(kills))*float64(once))
+}
+
+// late is how long after a request a process is killed: anywhere between it and the next ones.
+func late(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(10 * time.Millisecond))) }
+
+// kills is how many kills a test goes through: FORAGE_KILLS, as 'make kill' sets it, or 6.
+func kills() int {
+	if n, err := strconv.Atoi(os.Getenv("FORAGE_KILLS")); err == nil {
+		return n
+	}
+	return 6
 }
 
 // view opens, checks and reads the store of a crawl that does not run.
@@ -220,10 +277,7 @@ func TestKillRevisit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
 	for _, policy := range []string{"full", "od-win", "index", "best"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
@@ -231,22 +285,21 @@ func TestKillRevisit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			web := httptest.NewServer(server)
-			defer web.Close()
+			k := newKiller(t, server)
 			root, loss := scratch(t)
 			first := filepath.Join(root, "first")
 			c, err := Open(loopback(first))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Run(context.Background(), []Seed{{URL: web.URL + "/"}}); err != nil {
+			if _, err := c.Run(context.Background(), []scope.Seed{{URL: k.url + "/"}}, Options{}); err != nil {
 				t.Fatal(err)
 			}
 			for k := 1; k < 3; k++ { // so that policies have something to go by
 				if err := server.Switch(k); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := c.Revisit(context.Background(), Plan{Full: true, Text: "all"}); err != nil {
+				if _, err := c.Revisit(context.Background(), plan.Plan{Full: true, Text: "all"}, Options{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -256,21 +309,9 @@ func TestKillRevisit(t *testing.T) {
 			if err := server.Switch(12); err != nil {
 				t.Fatal(err)
 			}
-			run := func(dir string, wait time.Duration) (killed bool) {
-				cmd := exec.Command(self)
-				cmd.Env = append(os.Environ(), "FORAGE_TEST_CRAWL="+web.URL+"/", "FORAGE_TEST_DIR="+dir, "FORAGE_TEST_POLICY="+policy)
-				var msg bytes.Buffer
-				cmd.Stderr = &msg
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				timer := time.AfterFunc(wait, func() { cmd.Process.Signal(syscall.SIGKILL) })
-				err := cmd.Wait()
-				timer.Stop()
-				if err != nil && cmd.ProcessState.ExitCode() != -1 {
-					t.Fatalf("the cycle failed: %v %s", err, msg.Bytes())
-				}
-				return err != nil
+			run := func(dir string, after int, late time.Duration) (killed bool) {
+				t.Helper()
+				return k.run(t, after, late, "FORAGE_TEST_DIR="+dir, "FORAGE_TEST_POLICY="+policy)
 			}
 			begin := func(name string) string {
 				dir := filepath.Join(root, name)
@@ -280,26 +321,24 @@ func TestKillRevisit(t *testing.T) {
 				return dir
 			}
 			calm := begin("calm")
-			before, start := server.Counts().Documents, time.Now()
-			if run(calm, time.Hour) {
+			before := server.Counts().Documents
+			if run(calm, never, 0) {
 				t.Fatal("the cycle nobody killed was killed")
 			}
-			whole := time.Since(start)
 			once := server.Counts().Documents - before
 			want := cycles(t, calm) + view(t, calm)
 			r := rand.New(rand.NewPCG(5, 7))
-			kills := 0
-			for round := 0; round < 2; round++ {
+			killed := 0
+			for round := range 1 + kills()/20 {
 				dir, here := begin(fmt.Sprint(round)), 0
 				before := server.Counts().Documents
-				// As in TestKill, so that it ends however slow the machine is.
-				for run(dir, time.Duration((0.05+0.4*r.Float64()+0.02*float64(here))*float64(whole))) {
+				for run(dir, moment(r, once, here), late(r)) {
 					here++
 					if ended(t, dir) {
 						break // killed at its very end
 					}
 				}
-				kills += here
+				killed += here
 				if got := cycles(t, dir) + view(t, dir); got != want {
 					t.Fatalf("after %d kills the store differs from that of a calm cycle:\n%s", here, firstDifference(got, want))
 				}
@@ -310,7 +349,7 @@ func TestKillRevisit(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			t.Logf("%d kills", kills)
+			t.Logf("%d kills", killed)
 		})
 	}
 }
@@ -323,10 +362,7 @@ func ended(t *testing.T, dir string) bool {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	all, err := db.Cycles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := allCycles(t, &db.View)
 	return len(all) == 4 && all[3].Ended != 0
 }
 
@@ -338,18 +374,9 @@ func cycles(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	all, err := db.Cycles()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
-	for _, c := range all {
-		fmt.Fprintln(&b, "\ncycle", c.Cycle, c.Kind, c.Policy, c.Budget, c.Ended != 0, c.Fetched, c.Old, c.New)
-		sc, err := db.SiteCycle(1, c.Cycle)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(&b, "site", sc.Kind, sc.Fetched, sc.Old, sc.New, sc.Done)
+	for _, c := range allCycles(t, &db.View) {
+		fmt.Fprintln(&b, "\ncycle", c.Cycle, c.Kind, c.Policy, c.Budget, c.Ended != 0, c.Fetched, c.Refetched, c.New, c.Pages, c.Done)
 		if c.Kind == store.FullRecrawl {
 			continue // in no order
 		}
@@ -361,4 +388,16 @@ func cycles(t *testing.T, dir string) string {
 		}
 	}
 	return b.String()
+}
+
+// allCycles are the cycles of a store, by number.
+func allCycles(t *testing.T, v *store.View) (all []*store.CycleRecord) {
+	t.Helper()
+	if err := v.Cycles(0, func(c *store.CycleRecord) bool {
+		all = append(all, c)
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -12,8 +12,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/fetch/fetchtest"
 	"forage/graph"
 	"forage/store"
 )
@@ -30,9 +34,18 @@ type web struct {
 	other http.HandlerFunc
 }
 
+// lan is the network in memory of the tests that start no processes.
+var lan = fetchtest.New()
+
+// newWeb is a web on lan, at an address of its own.
 func newWeb(t *testing.T) *web {
+	return newWebBy(t, func(h http.Handler) *httptest.Server { return lan.Server("127.0.0.1:0", h) })
+}
+
+// newWebBy is a web of which start starts the server.
+func newWebBy(t *testing.T, start func(http.Handler) *httptest.Server) *web {
 	w := &web{pages: map[string]http.HandlerFunc{}, asked: map[string]int{}}
-	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.Server = start(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		w.asked[r.URL.RequestURI()]++
 		w.times = append(w.times, time.Now())
@@ -104,6 +117,14 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) }
 }
 
+// uncached has an answer say that it must not be kept.
+func uncached(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		h(w, r)
+	}
+}
+
 func redirect(code int, to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", to)
@@ -135,7 +156,7 @@ func (w *web) set(uri string, h http.HandlerFunc) {
 
 func open(t *testing.T, change func(*Config)) *Crawl {
 	t.Helper()
-	cfg := loopback(t.TempDir())
+	cfg := local(t.TempDir())
 	if change != nil {
 		change(&cfg)
 	}
@@ -156,9 +177,14 @@ func open(t *testing.T, change func(*Config)) *Crawl {
 
 func (w *web) crawl(t *testing.T, c *Crawl, rules store.Rules) *Result {
 	t.Helper()
+	return w.crawlWith(t, c, rules, Options{})
+}
+
+func (w *web) crawlWith(t *testing.T, c *Crawl, rules store.Rules, opt Options) *Result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	r, err := c.Run(ctx, []Seed{{URL: w.URL + "/", Rules: rules}})
+	r, err := c.Run(ctx, []scope.Seed{{URL: w.URL + "/", Rules: rules}}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,9 +194,9 @@ func (w *web) crawl(t *testing.T, c *Crawl, rules store.Rules) *Result {
 	return r
 }
 
-func (w *web) revisit(t *testing.T, c *Crawl, p Plan) *Result {
+func (w *web) revisit(t *testing.T, c *Crawl, p plan.Plan) *Result {
 	t.Helper()
-	r, err := c.Revisit(context.Background(), p)
+	r, err := c.Revisit(context.Background(), p, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,40 +308,42 @@ func TestRobots(t *testing.T) {
 
 func TestRobotsUnreachable(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t)
-	w.pages["/robots.txt"] = status(503)
-	w.pages["/"] = page("home")
-	c := open(t, nil)
-	r := w.crawl(t, c, store.Rules{})
-	if w.count("/") != 0 || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "503") {
-		t.Errorf("asked for / %d times, failed %v", w.count("/"), r.Failed)
-	}
-	if n, err := c.View().Counters(1); err != nil || n.Queued() != 1 {
-		t.Errorf("%d documents are kept, %v; want 1", n.Queued(), err)
-	}
-	w.set("/robots.txt", status(404))
-	if r = w.crawl(t, c, store.Rules{}); r.Known != 1 || len(r.Failed) != 0 {
-		t.Errorf("when robots.txt is back: %+v", r)
-	}
-	// That was the first visit, and it was a whole one.
-	if d := w.doc(t, c, "/"); d.New != store.NotNew {
-		t.Errorf("the first page is new: %v", d.New)
-	}
-	w.set("/", page("home", "/new"))
-	w.set("/new", page("new"))
-	if r = w.revisit(t, c, Plan{Full: true}); r.NewPages != 1 || r.Unknown != 0 {
-		t.Errorf("the revisit found %d new pages and %d unknown, want 1 and 0", r.NewPages, r.Unknown)
-	}
-	// Where robots.txt fails again, a cycle fetches nothing, says so and forgets nothing.
-	w.set("/robots.txt", status(500))
-	asked := w.count("/")
-	if r = w.revisit(t, c, Plan{Full: true}); r.Fetched != 0 || w.count("/") != asked || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "500") {
-		t.Errorf("with robots.txt gone: %+v", r)
-	}
-	w.set("/robots.txt", status(404))
-	if r = w.revisit(t, c, Plan{Full: true}); r.Refetched != 2 || len(r.Failed) != 0 {
-		t.Errorf("with robots.txt back again: %+v", r)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		w.pages["/robots.txt"] = status(503)
+		w.pages["/"] = page("home")
+		c := open(t, nil)
+		r := w.crawl(t, c, store.Rules{})
+		if w.count("/") != 0 || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "503") {
+			t.Errorf("asked for / %d times, failed %v", w.count("/"), r.Failed)
+		}
+		if n, err := c.View().Counters(1); err != nil || n.Queued() != 1 {
+			t.Errorf("%d documents are kept, %v; want 1", n.Queued(), err)
+		}
+		w.set("/robots.txt", status(404))
+		if r = w.crawl(t, c, store.Rules{}); r.Known != 1 || len(r.Failed) != 0 {
+			t.Errorf("when robots.txt is back: %+v", r)
+		}
+		// That was the first visit, and it was a whole one.
+		if d := w.doc(t, c, "/"); d.New != store.NotNew {
+			t.Errorf("the first page is new: %v", d.New)
+		}
+		w.set("/", page("home", "/new"))
+		w.set("/new", page("new"))
+		if r = w.revisit(t, c, plan.Plan{Full: true}); r.NewPages != 1 || r.Unknown != 0 {
+			t.Errorf("the revisit found %d new pages and %d unknown, want 1 and 0", r.NewPages, r.Unknown)
+		}
+		// Where robots.txt fails again, a cycle fetches nothing, says so and forgets nothing.
+		w.set("/robots.txt", status(500))
+		asked := w.count("/")
+		if r = w.revisit(t, c, plan.Plan{Full: true}); r.Fetched != 0 || w.count("/") != asked || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "500") {
+			t.Errorf("with robots.txt gone: %+v", r)
+		}
+		w.set("/robots.txt", status(404))
+		if r = w.revisit(t, c, plan.Plan{Full: true}); r.Refetched != 2 || len(r.Failed) != 0 {
+			t.Errorf("with robots.txt back again: %+v", r)
+		}
+	})
 }
 
 // TestLimitRaised stops at a limit and goes on with a higher one: that is still the first visit.
@@ -333,7 +361,7 @@ func TestLimitRaised(t *testing.T) {
 	}
 	w.set("/d", page("d", "/new"))
 	w.set("/new", page("new"))
-	if r := w.revisit(t, c, Plan{Full: true}); r.NewPages != 1 || r.Unknown != 0 {
+	if r := w.revisit(t, c, plan.Plan{Full: true}); r.NewPages != 1 || r.Unknown != 0 {
 		t.Errorf("the revisit found %d new pages and %d unknown, want 1 and 0", r.NewPages, r.Unknown)
 	}
 }
@@ -368,48 +396,50 @@ func TestDuplicates(t *testing.T) {
 // the whole site is away, and that nothing is new when it comes back.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t)
-	w.pages["/"] = page("home", "/a", "/b", "/c")
-	for _, p := range []string{"/a", "/b", "/c"} {
-		w.pages[p] = page(p)
-	}
-	c := open(t, nil)
-	w.crawl(t, c, store.Rules{})
-	is := func(path string, want bool) {
-		t.Helper()
-		if d := w.doc(t, c, path); (d.Gone != 0) != want {
-			t.Errorf("%s: gone %v, want %v", path, d.Gone != 0, want)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		w.pages["/"] = page("home", "/a", "/b", "/c")
+		for _, p := range []string{"/a", "/b", "/c"} {
+			w.pages[p] = page(p)
 		}
-	}
-	w.set("/a", status(410))
-	w.set("/b", status(404))
-	w.revisit(t, c, Plan{Full: true})
-	is("/a", true)
-	is("/b", false)
-	w.revisit(t, c, Plan{Full: true})
-	is("/b", true)
-	is("/c", false)
-	// The whole site vanishes for some cycles.
-	saved := maps.Clone(w.pages)
-	for _, code := range []int{404, 503, 404} {
-		w.mu.Lock()
-		clear(w.pages)
-		w.other = status(code)
-		w.pages["/robots.txt"] = status(404)
-		w.mu.Unlock()
-		w.revisit(t, c, Plan{Full: true})
+		c := open(t, nil)
+		w.crawl(t, c, store.Rules{})
+		is := func(path string, want bool) {
+			t.Helper()
+			if d := w.doc(t, c, path); (d.Gone != 0) != want {
+				t.Errorf("%s: gone %v, want %v", path, d.Gone != 0, want)
+			}
+		}
+		w.set("/a", status(410))
+		w.set("/b", status(404))
+		w.revisit(t, c, plan.Plan{Full: true})
+		is("/a", true)
+		is("/b", false)
+		w.revisit(t, c, plan.Plan{Full: true})
+		is("/b", true)
 		is("/c", false)
-	}
-	w.mu.Lock()
-	w.pages, w.other = saved, nil
-	w.mu.Unlock()
-	w.set("/b", page("/b"))
-	r := w.revisit(t, c, Plan{Full: true})
-	if r.NewPages != 0 || r.Pages != 0 {
-		t.Errorf("when the site came back, %d pages were new", r.NewPages)
-	}
-	is("/b", false)
-	is("/a", true)
+		// The whole site vanishes for some cycles.
+		saved := maps.Clone(w.pages)
+		for _, code := range []int{404, 503, 404} {
+			w.mu.Lock()
+			clear(w.pages)
+			w.other = status(code)
+			w.pages["/robots.txt"] = status(404)
+			w.mu.Unlock()
+			w.revisit(t, c, plan.Plan{Full: true})
+			is("/c", false)
+		}
+		w.mu.Lock()
+		w.pages, w.other = saved, nil
+		w.mu.Unlock()
+		w.set("/b", page("/b"))
+		r := w.revisit(t, c, plan.Plan{Full: true})
+		if r.NewPages != 0 || r.Pages != 0 {
+			t.Errorf("when the site came back, %d pages were new", r.NewPages)
+		}
+		is("/b", false)
+		is("/a", true)
+	})
 }
 
 func TestConditionalRequests(t *testing.T) {
@@ -430,8 +460,8 @@ func TestConditionalRequests(t *testing.T) {
 	w.pages["/a"] = page("a")
 	c := open(t, nil)
 	w.crawl(t, c, store.Rules{})
-	r := w.revisit(t, c, Plan{Full: true})
-	w.revisit(t, c, Plan{Full: true})
+	r := w.revisit(t, c, plan.Plan{Full: true})
+	w.revisit(t, c, plan.Plan{Full: true})
 	if !slices.Equal(sent, []string{`W/"x"`, `W/"y"`}) {
 		t.Errorf("If-None-Match: %q", sent)
 	}
@@ -505,7 +535,7 @@ func TestTraps(t *testing.T) {
 		}, 60},
 		{"ever new query strings", func(rw http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(rw, "<p>%d<a href=\"/calendar?day=%d\">x</a><a href=\"/calendar?day=%d\">x</a>", number(), number(), number())
-		}, maxQueries + 60},
+		}, scope.MaxQueries + 60},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -539,72 +569,75 @@ func TestTraps(t *testing.T) {
 
 func TestBlocked(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t)
-	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = status(404), status(404)
-	var links []string
-	for i := range 40 {
-		links = append(links, fmt.Sprintf("/p%d", i))
-	}
-	w.pages["/"] = page("home", links...)
-	w.other = func(rw http.ResponseWriter, r *http.Request) {
-		rw.Header().Set("Cf-Mitigated", "challenge")
-		rw.WriteHeader(403)
-	}
-	c := open(t, func(cfg *Config) { cfg.Parallel = 64 })
-	r := w.crawl(t, c, store.Rules{})
-	s, err := c.View().Site(1)
-	if err != nil || s.State != store.SitePaused || !strings.Contains(s.Reason, "blocked") {
-		t.Errorf("the site is %v, %q, %v", s.State, s.Reason, err)
-	}
-	if r.Known != 1 {
-		t.Errorf("%d pages", r.Known)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		w.pages["/robots.txt"], w.pages["/sitemap.xml"] = status(404), status(404)
+		var links []string
+		for i := range 40 {
+			links = append(links, fmt.Sprintf("/p%d", i))
+		}
+		w.pages["/"] = page("home", links...)
+		w.other = func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Cf-Mitigated", "challenge")
+			rw.WriteHeader(403)
+		}
+		c := open(t, func(cfg *Config) { cfg.Parallel = 64 })
+		r := w.crawl(t, c, store.Rules{})
+		s, err := c.View().Site(1)
+		if err != nil || s.State != store.SitePaused || !strings.Contains(s.Reason, "blocked") {
+			t.Errorf("the site is %v, %q, %v", s.State, s.Reason, err)
+		}
+		if r.Known != 1 {
+			t.Errorf("%d pages", r.Known)
+		}
+	})
 }
 
 // TestPoliteness measures at the server: never two requests at once, never two closer than
 // the delay, also when the crawl is stopped and started again.
 func TestPoliteness(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t)
-	var links []string
-	for i := range 12 {
-		links = append(links, fmt.Sprintf("/p%d", i))
-		w.pages[links[i]] = page(links[i], links...)
-	}
-	w.pages["/"] = page("home", links...)
-	const delay = 250 * time.Millisecond
-	dir := t.TempDir()
-	for run := range 4 {
-		c, err := Open(Config{Dir: dir, Parallel: 8, Delay: delay, Fetch: loopback("").Fetch})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		var links []string
+		for i := range 12 {
+			links = append(links, fmt.Sprintf("/p%d", i))
+			w.pages[links[i]] = page(links[i], links...)
 		}
-		ctx, cancel := context.WithCancel(context.Background())
-		if run < 3 {
-			c.cfg.MaxTime = 700 * time.Millisecond
+		w.pages["/"] = page("home", links...)
+		const delay = 250 * time.Millisecond
+		dir := t.TempDir()
+		for run := range 4 {
+			c, err := Open(Config{Dir: dir, Parallel: 8, Delay: delay, Fetch: local("").Fetch})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var opt Options
+			if run < 3 {
+				opt.MaxTime = 700 * time.Millisecond
+			}
+			_, err = c.Run(context.Background(), []scope.Seed{{URL: w.URL + "/", Rules: store.Rules{DelayMillis: delay.Milliseconds()}}}, opt)
+			if err := errors.Join(err, c.Close()); err != nil {
+				t.Fatal(err)
+			}
 		}
-		_, err = c.Run(ctx, []Seed{{URL: w.URL + "/", Rules: store.Rules{DelayMillis: delay.Milliseconds()}}})
-		cancel()
-		if err := errors.Join(err, c.Close()); err != nil {
-			t.Fatal(err)
+		if w.most > 1 {
+			t.Errorf("%d requests at once", w.most)
 		}
-	}
-	if w.most > 1 {
-		t.Errorf("%d requests at once", w.most)
-	}
-	for i := 1; i < len(w.times); i++ {
-		if gap := w.times[i].Sub(w.times[i-1]); gap < delay {
-			t.Errorf("requests %d and %d are %v apart", i-1, i, gap)
+		for i := 1; i < len(w.times); i++ {
+			if gap := w.times[i].Sub(w.times[i-1]); gap < delay {
+				t.Errorf("requests %d and %d are %v apart", i-1, i, gap)
+			}
 		}
-	}
-	for uri, n := range w.asked {
-		if n != 1 && uri != "/robots.txt" {
-			t.Errorf("%s was fetched %d times", uri, n)
+		for uri, n := range w.asked {
+			if n != 1 && uri != "/robots.txt" {
+				t.Errorf("%s was fetched %d times", uri, n)
+			}
 		}
-	}
-	if len(w.asked) != 16 {
-		t.Errorf("%d URLs were asked for, want 16", len(w.asked))
-	}
+		if len(w.asked) != 16 {
+			t.Errorf("%d URLs were asked for, want 16", len(w.asked))
+		}
+	})
 }
 
 func TestScopeAndLimits(t *testing.T) {
@@ -634,8 +667,8 @@ func TestScopeAndLimits(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var skipped strings.Builder
-			c := open(t, func(cfg *Config) { cfg.Skipped = &skipped })
-			r, err := c.Run(context.Background(), []Seed{{URL: w.URL + test.seed, Rules: test.rules}})
+			c := open(t, nil)
+			r, err := c.Run(context.Background(), []scope.Seed{{URL: w.URL + test.seed, Rules: test.rules}}, Options{Skipped: &skipped})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -671,16 +704,15 @@ func TestTotal(t *testing.T) {
 	w.pages["/"] = page("home", "/a", "/b")
 	w.pages["/a"] = page("a")
 	w.pages["/b"] = page("b")
-	c := open(t, func(cfg *Config) { cfg.MaxTotal = 1 })
+	c := open(t, nil)
 	cycle := store.Cycle(0)
 	for i := range 3 {
-		r := w.crawl(t, c, store.Rules{})
-		if r.Fetched != 1 || r.Cut != "--max-total" || i > 0 && r.Cycle != cycle {
+		r := w.crawlWith(t, c, store.Rules{}, Options{MaxTotal: 1})
+		if r.Fetched != int64(i)+1 || r.Cut != "--max-total" || i > 0 && r.Cycle != cycle {
 			t.Errorf("run %d: %+v", i, r)
 		}
 		cycle = r.Cycle
 	}
-	c.cfg.MaxTotal = 0
 	if r := w.crawl(t, c, store.Rules{}); r.Known != 3 {
 		t.Errorf("%+v", r)
 	}
@@ -693,74 +725,74 @@ func TestTotal(t *testing.T) {
 
 // TestSteering adds, pauses, resumes and stops while a crawl runs.
 func TestSteering(t *testing.T) {
-	w := newWeb(t)
-	w.pages["/"] = page("home", "/1")
-	for i := 1; i < 200; i++ {
-		w.pages[fmt.Sprint("/", i)] = page(fmt.Sprint(i), fmt.Sprint("/", i+1))
-	}
-	reached, paused, hidden := make(chan bool), make(chan bool), make(chan bool)
-	w.pages["/5"] = func(rw http.ResponseWriter, r *http.Request) {
-		close(reached)
-		<-paused
-		page("5", "/6")(rw, r)
-	}
-	w.pages["/hidden"] = func(rw http.ResponseWriter, r *http.Request) {
-		close(hidden)
-		page("nobody links here")(rw, r)
-	}
-	idle := make(chan bool, 1) // holds something when nothing has been under way since it was empty
-	c := open(t, func(cfg *Config) {
-		cfg.Delay = time.Millisecond
-		cfg.Progress = func(p Progress) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		w.pages["/"] = page("home", "/1")
+		for i := 1; i < 200; i++ {
+			w.pages[fmt.Sprint("/", i)] = page(fmt.Sprint(i), fmt.Sprint("/", i+1))
+		}
+		reached, paused, hidden := make(chan bool), make(chan bool), make(chan bool)
+		w.pages["/5"] = func(rw http.ResponseWriter, r *http.Request) {
+			close(reached)
+			<-paused
+			page("5", "/6")(rw, r)
+		}
+		w.pages["/hidden"] = func(rw http.ResponseWriter, r *http.Request) {
+			close(hidden)
+			page("nobody links here")(rw, r)
+		}
+		idle := make(chan bool, 1) // holds something when nothing has been under way since it was empty
+		c := open(t, func(cfg *Config) { cfg.Delay = time.Millisecond })
+		opt := Options{Progress: func(p Progress) {
 			if p.Out == 0 {
 				select {
 				case idle <- true:
 				default:
 				}
 			}
+		}}
+		if err := c.Pause(""); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("Pause without a crawl: %v", err)
+		}
+		done := make(chan *Result)
+		go func() {
+			r, err := c.Run(context.Background(), []scope.Seed{{URL: w.URL + "/"}}, opt)
+			if err != nil {
+				t.Error(err)
+			}
+			done <- r
+		}()
+		<-reached
+		if err := errors.Join(c.Pause(""), c.Add([]string{w.URL + "/hidden"})); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Pause("nowhere"); !errors.Is(err, plan.ErrNoSite) {
+			t.Errorf("Pause of a site that is not there: %v", err)
+		}
+		before := w.total()
+		select {
+		case <-idle: // from before /5
+		default:
+		}
+		close(paused)
+		<-idle
+		if n := w.total() - before; n != 0 {
+			t.Errorf("a paused crawl made %d requests", n)
+		}
+		if err := c.Resume(""); err != nil {
+			t.Fatal(err)
+		}
+		<-hidden
+		if err := c.Stop(""); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-done; !r.Interrupted || r.Fetched >= 200 {
+			t.Errorf("stopped: %+v", r)
+		}
+		if r := w.crawl(t, c, store.Rules{}); r.Known != 201 {
+			t.Errorf("gone on: %+v", r)
 		}
 	})
-	if err := c.Pause(""); !errors.Is(err, ErrNotRunning) {
-		t.Errorf("Pause without a crawl: %v", err)
-	}
-	done := make(chan *Result)
-	go func() {
-		r, err := c.Run(context.Background(), []Seed{{URL: w.URL + "/"}})
-		if err != nil {
-			t.Error(err)
-		}
-		done <- r
-	}()
-	<-reached
-	if err := errors.Join(c.Pause(""), c.Add([]string{w.URL + "/hidden"})); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Pause("nowhere"); !errors.Is(err, ErrNoSite) {
-		t.Errorf("Pause of a site that is not there: %v", err)
-	}
-	before := w.total()
-	select {
-	case <-idle: // from before /5
-	default:
-	}
-	close(paused)
-	<-idle
-	if n := w.total() - before; n != 0 {
-		t.Errorf("a paused crawl made %d requests", n)
-	}
-	if err := c.Resume(""); err != nil {
-		t.Fatal(err)
-	}
-	<-hidden
-	if err := c.Stop(""); err != nil {
-		t.Fatal(err)
-	}
-	if r := <-done; !r.Interrupted || r.Fetched >= 200 {
-		t.Errorf("stopped: %+v", r)
-	}
-	if r := w.crawl(t, c, store.Rules{}); r.Known != 201 {
-		t.Errorf("gone on: %+v", r)
-	}
 }
 
 // TestAdd gives a running crawl several URLs at once, with the rules of the site that they lie in:
@@ -777,7 +809,7 @@ func TestAdd(t *testing.T) {
 	c := open(t, nil)
 	done := make(chan *Result)
 	go func() {
-		r, err := c.Run(context.Background(), []Seed{{URL: w.URL + "/", Rules: store.Rules{IgnoreParams: []string{"from"}}}})
+		r, err := c.Run(context.Background(), []scope.Seed{{URL: w.URL + "/", Rules: store.Rules{IgnoreParams: []string{"from"}}}}, Options{})
 		if err != nil {
 			t.Error(err)
 		}
@@ -826,17 +858,12 @@ func TestPolicies(t *testing.T) {
 	}
 	for _, p := range []string{"bfs", "dfs", "random", "rw", "best"} {
 		t.Run(p, func(t *testing.T) {
-			c := open(t, func(cfg *Config) { cfg.Policy = p })
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			c.cfg.MaxTotal = 12
-			if r, err := c.Run(ctx, []Seed{{URL: w.URL + "/"}}); err != nil || r.Fetched > 12 {
-				t.Fatalf("%+v, %v", r, err)
+			c := open(t, nil)
+			if r := w.crawlWith(t, c, store.Rules{}, Options{Policy: p, MaxTotal: 12}); r.Fetched > 12 {
+				t.Fatalf("%+v", r)
 			}
-			c.cfg.MaxTotal = 0
-			r, err := c.Run(ctx, []Seed{{URL: w.URL + "/"}})
-			if err != nil || r.Known != 30 {
-				t.Errorf("%+v, %v; want 30 pages", r, err)
+			if r := w.crawlWith(t, c, store.Rules{}, Options{Policy: p}); r.Known != 30 {
+				t.Errorf("%+v; want 30 pages", r)
 			}
 		})
 	}
@@ -872,10 +899,9 @@ func TestBestOrder(t *testing.T) {
 		w.pages[fmt.Sprint("/article", i)] = html()
 	}
 	urls := func(policy string, totals ...int64) int {
-		c := open(t, func(cfg *Config) { cfg.Policy, cfg.Parallel = policy, 1 })
+		c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
 		for _, total := range totals {
-			c.cfg.MaxTotal = total
-			w.crawl(t, c, store.Rules{MaxPages: 40})
+			w.crawlWith(t, c, store.Rules{MaxPages: 40}, Options{Policy: policy, MaxTotal: total})
 		}
 		n := 0
 		if err := c.View().Docs(func(*store.Doc) bool { n++; return true }); err != nil {

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"fmt"
+	"forage/crawl/plan"
 	"math"
 	"testing"
 	"time"
@@ -34,19 +35,22 @@ func TestShare(t *testing.T) {
 	}
 	for n := range 3 {
 		fresh(n)
-		w := busy.revisit(t, c, Plan{Budget: func(int) int { return 4 }})
+		w := busy.revisit(t, c, plan.Plan{Budget: func(int) int { return 4 }})
 		if w.NewPages != 3 {
 			t.Fatalf("cycle %d found %d new pages, want 3", w.Cycle, w.NewPages)
 		}
 	}
 	fresh(3)
-	var told *Outlook
-	plan := Plan{Total: 9, Min: 1, Begin: func(o *Outlook) error { told = o; return nil }}
-	before, err := Foresee(c.View(), Config{Delay: time.Minute}, plan)
+	var told *plan.Outlook
+	p := plan.Plan{Total: 9, Min: 1}
+	before, err := plan.Foresee(c.View(), plan.Conditions{Now: c.now(), Delay: time.Minute}, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := busy.revisit(t, c, plan)
+	r, err := c.Revisit(t.Context(), p, Options{Begin: func(o *plan.Outlook) error { told = o; return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(told.Sites) != 2 || told.Price <= 0 {
 		t.Fatalf("the plan: %+v", told)
 	}
@@ -66,7 +70,7 @@ func TestShare(t *testing.T) {
 	if r.Refetched > 9 || r.NewPages != 3 {
 		t.Errorf("%d fetched of 9, %d new pages", r.Refetched, r.NewPages)
 	}
-	o, err := Foresee(c.View(), Config{Delay: time.Minute, MaxTime: time.Minute}, Plan{Sites: []string{b.Site}})
+	o, err := plan.Foresee(c.View(), plan.Conditions{Now: c.now(), Delay: time.Minute, MaxTime: time.Minute}, plan.Plan{Sites: []string{b.Site.Name}})
 	if err != nil || len(o.Sites) != 1 || !o.Sites[0].Late() || o.Sites[0].Budget != 13 {
 		t.Errorf("13 fetches, a minute apart, in a minute: %+v, %v", o, err)
 	}
@@ -74,7 +78,7 @@ func TestShare(t *testing.T) {
 	never.pages["/"] = page("home")
 	d := open(t, nil)
 	never.crawl(t, d, store.Rules{})
-	if o, err = Foresee(d.View(), Config{}, Plan{}); err != nil || !math.IsNaN(o.Sites[0].Coverage) {
+	if o, err = plan.Foresee(d.View(), plan.Conditions{Now: d.now()}, plan.Plan{}); err != nil || !math.IsNaN(o.Sites[0].Coverage) {
 		t.Errorf("a site without a cycle: %+v, %v", o, err)
 	}
 }

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"forage/crawl/plan"
 	"net/http"
 	"slices"
 	"testing"
@@ -19,19 +20,19 @@ func TestPeriod(t *testing.T) {
 	}
 	c := open(t, nil)
 	w.crawl(t, c, store.Rules{})
-	plan := Plan{Policy: "od-win", Period: 3, Budget: func(int) int { return 1 }, Text: "1"}
+	p := plan.Plan{Policy: "od-win", Period: 3, Budget: func(int) int { return 1 }, Text: "1"}
 	var kinds []store.CycleKind
-	var old []int
+	var old []int64
 	again := func(ctx context.Context) *Result {
 		t.Helper()
-		r, err := c.Revisit(ctx, plan)
+		r, err := c.Revisit(ctx, p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	for n := range 7 {
-		o, err := Foresee(c.View(), c.cfg, plan)
+		o, err := plan.Foresee(c.View(), plan.Conditions{Now: c.now()}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,11 +45,11 @@ func TestPeriod(t *testing.T) {
 			w.set("/c", page("/c"))
 		}
 		r := again(context.Background())
-		rec, err := c.View().SiteCycle(1, r.Cycle)
+		rec, err := c.View().Cycle(1, r.Cycle)
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds, old = append(kinds, rec.Kind), append(old, rec.Old)
+		kinds, old = append(kinds, rec.Kind), append(old, rec.Refetched)
 		want := 1
 		if rec.Kind == store.FullRecrawl {
 			want = 4
@@ -61,7 +62,7 @@ func TestPeriod(t *testing.T) {
 	if want := []store.CycleKind{budget, budget, full, budget, budget, full, budget}; !slices.Equal(kinds, want) {
 		t.Errorf("%v, want %v", kinds, want)
 	}
-	if want := []int{0, 0, 4, 0, 0, 4, 0}; !slices.Equal(old, want) { // od-win knows of nothing new
+	if want := []int64{0, 0, 4, 0, 0, 4, 0}; !slices.Equal(old, want) { // od-win knows of nothing new
 		t.Errorf("refetched %v, want %v", old, want)
 	}
 }

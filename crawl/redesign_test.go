@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"forage/crawl/plan"
 	"forage/store"
 )
 
@@ -37,12 +39,12 @@ func TestRedesign(t *testing.T) {
 					w.set(before[i], redirect(301, p))
 				}
 			}
-			r := w.revisit(t, c, Plan{Budget: func(int) int { return 5 }})
+			r := w.revisit(t, c, plan.Plan{Budget: func(int) int { return 5 }})
 			if r.NewPages != 20 || r.Refetched > 5 {
 				t.Errorf("%d of 20 new pages found by %d fetches of 5", r.NewPages, r.Refetched)
 			}
 			for range 3 {
-				if r = w.revisit(t, c, Plan{Full: true}); r.NewPages != 0 {
+				if r = w.revisit(t, c, plan.Plan{Full: true}); r.NewPages != 0 {
 					t.Errorf("cycle %d rediscovers %d pages", r.Cycle, r.NewPages)
 				}
 			}
@@ -62,7 +64,7 @@ func TestVanished(t *testing.T) {
 	w.pages["/"] = page("home", links...)
 	c := open(t, nil)
 	w.crawl(t, c, store.Rules{})
-	plan := Plan{Budget: func(int) int { return math.MaxInt }}
+	p := plan.Plan{Budget: func(int) int { return math.MaxInt }}
 	saved := map[string]http.HandlerFunc{}
 	for p, h := range w.pages {
 		saved[p] = h
@@ -71,7 +73,7 @@ func TestVanished(t *testing.T) {
 		w.set(p, status(404))
 	}
 	for range 2 {
-		if r := w.revisit(t, c, plan); r.NewPages != 0 {
+		if r := w.revisit(t, c, p); r.NewPages != 0 {
 			t.Errorf("cycle %d: %d new pages at a site that is away", r.Cycle, r.NewPages)
 		}
 	}
@@ -82,7 +84,7 @@ func TestVanished(t *testing.T) {
 	w.set("/", page("home", append(links, "/new")...))
 	found := int64(0)
 	for range 2 {
-		found += w.revisit(t, c, plan).NewPages
+		found += w.revisit(t, c, p).NewPages
 	}
 	if found != 1 {
 		t.Errorf("%d new pages when the site is back, want 1", found)
@@ -106,91 +108,89 @@ func TestUnavailable(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWeb(t)
-			var links []string
-			for i := range 10 {
-				links = append(links, fmt.Sprintf("/%d", i))
-				w.pages[links[i]] = page("page "+links[i], "/")
-			}
-			w.pages["/"] = page("home", links...)
-			w.pages["/robots.txt"] = plain("")
-			c := open(t, func(cfg *Config) { cfg.Delay = time.Millisecond }) // one request at a time
-			w.crawl(t, c, store.Rules{})
-			saved := maps.Clone(w.pages)
-			for p := range saved {
-				if p != "/robots.txt" || test.robots {
-					w.set(p, func(rw http.ResponseWriter, r *http.Request) {
-						if test.retry != "" {
-							rw.Header().Set("Retry-After", test.retry)
-						}
-						rw.WriteHeader(503)
-					})
+			synctest.Test(t, func(t *testing.T) {
+				w := newWeb(t)
+				var links []string
+				for i := range 10 {
+					links = append(links, fmt.Sprintf("/%d", i))
+					w.pages[links[i]] = page("page "+links[i], "/")
 				}
-			}
-			w.other = w.pages["/"]
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-			defer cancel()
-			revisit := func(full bool) *Result {
-				t.Helper()
-				// As if the host had been left alone for as long as it asked for.
-				name := hostOf(w.URL)
-				h, err := c.View().Host(name)
-				if err != nil {
-					t.Fatal(err)
+				w.pages["/"] = page("home", links...)
+				w.pages["/robots.txt"] = uncached(plain(""))
+				c := open(t, func(cfg *Config) { cfg.Delay = time.Millisecond }) // one request at a time
+				w.crawl(t, c, store.Rules{})
+				saved := maps.Clone(w.pages)
+				for p := range saved {
+					if p != "/robots.txt" || test.robots {
+						w.set(p, func(rw http.ResponseWriter, r *http.Request) {
+							if test.retry != "" {
+								rw.Header().Set("Retry-After", test.retry)
+							}
+							rw.WriteHeader(503)
+						})
+					}
 				}
-				h.NotBefore = 0
-				if err := c.DB().PutHost(h); err != nil {
-					t.Fatal(err)
+				w.other = w.pages["/"]
+				ctx := context.Background()
+				revisit := func(full bool) *Result {
+					t.Helper()
+					// When the host has been left alone for as long as it asked for.
+					h, err := c.View().Host(store.HostOf(w.URL))
+					if err != nil {
+						t.Fatal(err)
+					}
+					<-time.After(time.Until(time.UnixMilli(h.NotBefore)))
+					r, err := c.Revisit(ctx, plan.Plan{Full: full, Budget: func(n int) int { return n }}, Options{})
+					if err != nil || r.Interrupted {
+						t.Fatalf("%+v, %v", r, err)
+					}
+					return r
 				}
-				r, err := c.Revisit(ctx, Plan{Full: full, Budget: func(n int) int { return n }})
-				if err != nil || r.Interrupted {
-					t.Fatalf("%+v, %v", r, err)
+				asked := func() int { return w.total() - w.count("/robots.txt") }
+				for i, full := range []bool{false, true} {
+					before, robots := asked(), w.count("/robots.txt")
+					r := revisit(full)
+					if r.NewPages != 0 || r.Pages != 0 || r.Cut != "" {
+						t.Errorf("cycle %d without the site: %+v", r.Cycle, r)
+					}
+					if len(r.Failed) != 1 || !strings.HasPrefix(r.Failed[0].Reason, test.failure) {
+						t.Errorf("cycle %d without the site says %v, want %q", r.Cycle, r.Failed, test.failure)
+					}
+					n, want := asked()-before, [...]int{test.first, test.then}[i]
+					if test.robots {
+						n += w.count("/robots.txt") - robots
+					}
+					if n != want {
+						t.Errorf("cycle %d without the site: %d requests, want %d", r.Cycle, n, want)
+					}
 				}
-				return r
-			}
-			asked := func() int { return w.total() - w.count("/robots.txt") }
-			for i, full := range []bool{false, true} {
-				before, robots := asked(), w.count("/robots.txt")
-				r := revisit(full)
-				if r.NewPages != 0 || r.Pages != 0 || r.Cut != "" {
-					t.Errorf("cycle %d without the site: %+v", r.Cycle, r)
+				for p, h := range saved {
+					w.set(p, h)
 				}
-				if len(r.Failed) != 1 || !strings.HasPrefix(r.Failed[0].Reason, test.failure) {
-					t.Errorf("cycle %d without the site says %v, want %q", r.Cycle, r.Failed, test.failure)
+				w.other = nil
+				w.set("/new", page("new"))
+				w.set("/", page("home", append(links, "/new")...))
+				var found, failed int
+				for range 2 {
+					r := revisit(false)
+					found += int(r.NewPages)
+					failed += len(r.Failed)
 				}
-				n, want := asked()-before, [...]int{test.first, test.then}[i]
-				if test.robots {
-					n += w.count("/robots.txt") - robots
+				if found != 1 || failed != 0 {
+					t.Errorf("%d new pages and %d failures when the site is back, want 1 and 0", found, failed)
 				}
-				if n != want {
-					t.Errorf("cycle %d without the site: %d requests, want %d", r.Cycle, n, want)
+				want := map[string]bool{"/": true, "/new": true}
+				for _, p := range links {
+					want[p] = true
 				}
-			}
-			for p, h := range saved {
-				w.set(p, h)
-			}
-			w.other = nil
-			w.set("/new", page("new"))
-			w.set("/", page("home", append(links, "/new")...))
-			var found, failed int
-			for range 2 {
-				r := revisit(false)
-				found += int(r.NewPages)
-				failed += len(r.Failed)
-			}
-			if found != 1 || failed != 0 {
-				t.Errorf("%d new pages and %d failures when the site is back, want 1 and 0", found, failed)
-			}
-			want := map[string]bool{"/": true, "/new": true}
-			for _, p := range links {
-				want[p] = true
-			}
-			if diff := differ(pagesOf(t, c.View(), (*store.Doc).Alive), want); diff != "" {
-				t.Error(diff)
-			}
-			if diff := differ(pagesOf(t, c.View(), func(d *store.Doc) bool { return d.New != store.NotNew }), map[string]bool{"/new": true}); diff != "" {
-				t.Errorf("new: %s", diff)
-			}
+				if diff := differ(pagesOf(t, c.View(), (*store.Doc).Alive), want); diff != "" {
+					t.Error(diff)
+				}
+				if diff := differ(pagesOf(t, c.View(), func(d *store.Doc) bool { return d.New != store.NotNew }), map[string]bool{"/new": true}); diff != "" {
+					t.Errorf("new: %s", diff)
+				}
+			})
+
 		})
 	}
 }
@@ -209,7 +209,7 @@ func TestMintedURLs(t *testing.T) {
 	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
 	w.crawl(t, c, store.Rules{})
 	for range 6 {
-		if r := w.revisit(t, c, Plan{Budget: func(int) int { return 3 }}); r.NewPages != 0 {
+		if r := w.revisit(t, c, plan.Plan{Budget: func(int) int { return 3 }}); r.NewPages != 0 {
 			t.Errorf("cycle %d counts %d minted URLs as new pages", r.Cycle, r.NewPages)
 		}
 	}

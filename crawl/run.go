@@ -1,100 +1,294 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
-	"forage/graph"
+	"forage/crawl/keep"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/store"
 )
 
-// Run visits the sites of the seeds for the first time, or goes on where it was interrupted:
-// what waits is fetched, what was fetched is not. It returns when nothing is left, or when
-// ctx ends; then Result.Interrupted is set and the same call goes on later.
-func (c *Crawl) Run(ctx context.Context, seeds []Seed) (*Result, error) {
-	now := c.now()
-	cycle, continued, err := nextCycle(&c.db.View, store.FirstVisit, "", "", now)
-	if err != nil {
-		return nil, err
-	}
-	sites, err := c.addSeeds(seeds, cycle.Cycle, now)
-	if err != nil {
-		return nil, err
-	}
-	e, err := c.newEngine(cycle, continued)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range sites {
-		counts, err := c.db.Counters(rec.ID)
-		if err != nil {
-			return nil, err
-		}
-		if counts.Queued() == 0 || done(rec, counts) {
-			e.res.Sites++
-			e.res.Known += counts.Pages()
-			e.res.Finished = append(e.res.Finished, rec)
-			continue
-		}
-		if rec.LastCycle == rec.FirstCycle {
-			// No cycle of discovery came between: it is the first visit still, though it may
-			// have failed, or stopped at a limit, in another cycle.
-			rec.FirstCycle = cycle.Cycle
-		}
-		if rec.State == store.SitePaused { // asked for again
-			rec.State = store.SiteCrawling
-		}
-		s, err := e.addSite(rec)
-		if err != nil {
-			return nil, err
-		}
-		s.open = int(counts.Queued())
-		if c.cfg.Policy != "" && c.cfg.Policy != "bfs" {
-			if s.order, err = e.newOrder(s, c.cfg.Policy); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(e.sites) == 0 {
-		e.res.Cycle = max(1, cycle.Cycle-1)
-		if continued {
-			cycle.Ended = now
-			e.res.Cycle = cycle.Cycle
-			err = c.db.PutCycle(cycle)
-		}
-		if err == nil {
-			err = c.db.Sync()
-		}
-		return e.res, err
-	}
-	err = c.db.QueueHosts(func(id store.SiteID, name string) bool {
-		if e.sites[id] != nil {
-			h := e.host(name)
-			h.cursors[id] = newCursor(graph.None)
-			e.fail(e.restoreHost(h))
-			e.meet(e.sites[id], h)
-			e.wake(h)
-		}
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range e.siteIDs() {
-		if s := e.sites[id]; s.order != nil {
-			s.order.next(e, s)
-		}
-	}
-	e.setDelays()
-	c.begin()
-	defer c.end()
-	return e.run(ctx)
+// A run is one call of Run or Revisit: the cycles that it asked for, its limits, and what came
+// of them. It ends when the last of its cycles is closed.
+type run struct {
+	crawl    *Crawl
+	opt      Options
+	ctx      context.Context // of its requests; cancel cuts them off
+	cancel   context.CancelFunc
+	began    time.Time
+	deadline time.Time // zero: none
+	shown    time.Time // when progress was shown last
+
+	pending    int      // sites whose cycle has not been closed
+	cycles     []*cycle // begun, in this order
+	delay      *time.Duration
+	documents  int64 // requests for documents under way
+	fetched    int64 // answers to such requests
+	pages      int64 // pages that answered for the first time
+	stopping   bool
+	handedBack bool
+	over       bool // it has ended: the result is its caller's
+	left       bool // sites whose turn had not come when it was stopped
+	res        *Result
+	err        error
+	done       chan struct{} // closed when all is on the disk
 }
 
-// done reports whether a site's first visit has ended under rules that leave out what waits.
-func done(s *store.Site, c *store.Counters) bool {
+// execute has the loop carry out a run and waits for its end.
+func (c *Crawl) execute(ctx context.Context, opt Options, begin func(*run) error) (*Result, error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &run{crawl: c, opt: opt, res: new(Result), done: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer r.cancel()
+	l := c.loop
+	l.do(func() {
+		r.began = l.clock.Now()
+		if opt.MaxTime > 0 {
+			r.deadline = r.began.Add(opt.MaxTime)
+		}
+		if len(c.runs) == 0 {
+			l.crawls = append(l.crawls, c)
+			c.err = nil
+			c.paused = false
+			if c.keeper == nil {
+				var err error
+				c.keeper, err = keep.Open(c.db, c.doc, c.cfg.MaxKept)
+				c.fail(err)
+			}
+		}
+		c.runs = append(c.runs, r)
+		r.pending++ // until all of its sites are known
+		switch {
+		case c.closing:
+			r.err = ErrHandedBack
+		case c.err == nil:
+			r.err = begin(r)
+		}
+		if r.err != nil {
+			r.stop("", false)
+		}
+		if ctx.Err() != nil {
+			r.interrupt()
+		}
+		r.sub()
+	})
+	stop := context.AfterFunc(ctx, func() { l.do(r.interrupt) })
+	defer stop()
+	<-r.done
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.res, nil
+}
+
+// interrupt ends a run at once: requests under way are cut off, and their documents wait.
+func (r *run) interrupt() {
+	r.stop("", true)
+	r.cancel()
+}
+
+// stop lets requests under way end and hands nothing more out for the run. why is for people.
+func (r *run) stop(why string, interrupted bool) {
+	if r.over {
+		return
+	}
+	r.res.Interrupted = r.res.Interrupted || interrupted
+	if r.stopping {
+		return
+	}
+	r.stopping, r.res.Cut = true, cmp.Or(r.res.Cut, why)
+	for _, c := range r.cycles {
+		if !c.closed {
+			c.windUp(why, true)
+		}
+	}
+	for _, s := range r.crawl.sites { // what had to wait for its turn does not come to it
+		s.next = slices.DeleteFunc(s.next, func(n visitRequest) bool {
+			if n.run == r {
+				r.pending--
+				r.left = true
+			}
+			return n.run == r
+		})
+	}
+	r.ended()
+}
+
+// HandBack ends all runs of the crawl, with their state saved, and lets none begin; they return
+// ErrHandedBack. What is under way is finished first. HandBack waits for it.
+func (c *Crawl) HandBack() {
+	all := make(chan []*run)
+	c.loop.do(func() {
+		c.closing = true
+		runs := slices.Clone(c.runs)
+		for _, r := range runs {
+			r.handedBack = true
+			r.stop("", true)
+		}
+		all <- runs
+	})
+	for _, r := range <-all {
+		<-r.done
+	}
+}
+
+// handedOut ends the run when its last document has been handed out.
+func (r *run) handedOut() {
+	if r.opt.MaxTotal > 0 && !r.stopping && r.fetched+r.documents >= r.opt.MaxTotal {
+		r.stop("--max-total", false)
+	}
+}
+
+// sub notes that a site of the run needs nothing more.
+func (r *run) sub() {
+	r.pending--
+	r.ended()
+}
+
+// ended ends the run if nothing of it is left: its result is put together, and everything is
+// brought to the disk.
+func (r *run) ended() {
+	c := r.crawl
+	if r.pending > 0 || r.over {
+		return
+	}
+	r.over = true
+	c.runs = slices.DeleteFunc(c.runs, func(o *run) bool { return o == r })
+	if c.err == nil && r.err == nil {
+		c.fail(c.keeper.Save(!r.res.Interrupted && r.res.Cut == ""))
+	}
+	if c.err == nil && r.err == nil {
+		c.fail(r.sum())
+	}
+	for _, cy := range r.cycles {
+		c.release(cy.site)
+	}
+	if c.err == nil {
+		c.fail(c.db.Sync())
+	}
+	r.err = errors.Join(r.err, c.err)
+	if r.handedBack && r.err == nil {
+		r.err = ErrHandedBack
+	}
+	if len(c.runs) == 0 {
+		c.loop.crawls = slices.DeleteFunc(c.loop.crawls, func(o *Crawl) bool { return o == c })
+	}
+	r.res.Seconds = c.loop.clock.Now().Sub(r.began).Seconds()
+	c.loop.finished = append(c.loop.finished, r)
+}
+
+// sum puts the result together from the cycles.
+func (r *run) sum() error {
+	res := r.res
+	for _, c := range r.cycles {
+		rec := c.rec
+		res.Cycles = append(res.Cycles, rec.Cycle)
+		res.Fetched += rec.Fetched
+		res.Refetched += rec.Refetched
+		res.Pages += rec.Pages
+		res.NewPages += rec.New
+		res.Unknown += rec.Unknown
+		res.Bytes += rec.Bytes
+		res.Errors += rec.Errors
+		counts, err := r.crawl.db.Counters(c.site.ID)
+		if err != nil {
+			return err
+		}
+		res.Known += counts.Pages()
+		if c.failure != "" {
+			res.Failed = append(res.Failed, FailedSite{c.site.Name, c.failure})
+		}
+	}
+	res.Sites = len(r.cycles) + len(res.Finished)
+	latest := store.Cycle(0)
+	for _, s := range res.Finished {
+		counts, err := r.crawl.db.Counters(s.ID)
+		if err != nil {
+			return err
+		}
+		res.Known += counts.Pages()
+		latest = max(latest, s.LastCycle)
+	}
+	if !r.left && len(r.cycles) > 0 && !slices.ContainsFunc(r.cycles, func(c *cycle) bool { return !c.rec.Done }) {
+		res.Interrupted = false // it came too late to keep anything from being done
+	}
+	slices.Sort(res.Cycles)
+	res.Cycles = slices.Compact(res.Cycles)
+	if res.Cycle = latest; len(res.Cycles) > 0 {
+		res.Cycle = res.Cycles[0]
+	}
+	slices.SortFunc(res.Failed, func(a, b FailedSite) int { return cmp.Compare(a.Site, b.Site) })
+	return nil
+}
+
+// progress shows how far the run is, now and then.
+func (r *run) progress(now time.Time) {
+	if r.opt.Progress == nil || r.over || now.Sub(r.shown) < 100*time.Millisecond {
+		return
+	}
+	r.shown = now
+	l := r.crawl.loop
+	p := Progress{Elapsed: now.Sub(r.began), Fetched: r.fetched, Pages: r.pages, Hosts: l.queue.Stats().Active, Out: l.pool.out}
+	for _, c := range r.cycles {
+		if !c.closed {
+			p.Queued += int64(c.open)
+		}
+	}
+	if !l.next.IsZero() {
+		p.Wait = max(0, l.next.Sub(now))
+	}
+	r.opt.Progress(p)
+}
+
+// visit begins the first visits of the sites of seeds, or goes on with them.
+func (r *run) visit(seeds []scope.Seed) error {
+	sites, err := r.crawl.addSeeds(seeds)
+	if err != nil {
+		return err
+	}
+	for _, rec := range sites {
+		if err := r.visitOnce(rec); err != nil {
+			return err
+		}
+	}
+	return r.crawl.db.Commit()
+}
+
+// visitOnce begins or goes on with the first visit of a site, as soon as no other cycle is open
+// there.
+func (r *run) visitOnce(rec *store.Site) error {
+	c := r.crawl
+	return c.whenFree(rec.ID, r, func() error {
+		rec, err := c.db.Site(rec.ID) // another cycle may have changed it
+		if err != nil {
+			return err
+		}
+		counts, err := c.db.Counters(rec.ID)
+		if err != nil {
+			return err
+		}
+		if counts.Queued() == 0 || satisfied(rec, counts) {
+			r.res.Finished = append(r.res.Finished, rec)
+			r.pending--
+			return nil
+		}
+		return r.beginFirst(rec)
+	})
+}
+
+// satisfied reports whether a site's first visit has ended under rules that leave out what waits.
+func satisfied(s *store.Site, c *store.Counters) bool {
 	if s.State != store.SiteDone {
 		return false
 	}
@@ -102,145 +296,121 @@ func done(s *store.Site, c *store.Counters) bool {
 	return r.MaxPages > 0 && c.Pages() >= int64(r.MaxPages) || r.Budget > 0 && c.Fetches >= int64(r.Budget)
 }
 
-// delay is the least gap between two requests to a host that the site asks for.
-func (s *site) delay() time.Duration { return time.Duration(s.Rules.DelayMillis) * time.Millisecond }
-
-// setDelays gives the hosts of sites with a delay of their own a longer one.
-func (e *engine) setDelays() {
-	for _, h := range e.byID {
-		for id := range h.cursors {
-			if d := e.sites[id].delay(); d > e.cfg.Delay {
-				e.q.SetCrawlDelay(h.id, max(d, e.q.State(h.id).CrawlDelay))
-			}
-		}
+// beginFirst opens the cycle of a first visit, or goes on with one that was interrupted.
+func (r *run) beginFirst(site *store.Site) error {
+	c := r.crawl
+	rec, err := plan.Latest(&c.db.View, site.ID)
+	if err != nil {
+		return err
 	}
-}
-
-// finish closes the sites and the cycle, and syncs.
-func (e *engine) finish() error {
-	now := e.c.now()
-	ended := !e.res.Interrupted && e.res.Cut == "" && e.err == nil
-	for _, id := range e.siteIDs() {
-		s := e.sites[id]
-		counts, err := e.db.Counters(id)
+	if rec == nil || rec.Ended != 0 || rec.Kind != store.FirstVisit {
+		rec = &store.CycleRecord{Site: site.ID, Kind: store.FirstVisit, At: c.now()}
+	}
+	still := site.LastCycle == site.FirstCycle
+	cy, err := r.open(site, rec)
+	if err != nil {
+		return err
+	}
+	if still {
+		// No cycle of discovery came between: it is the first visit still, though it may
+		// have failed, or stopped at a limit, in another cycle.
+		site.FirstCycle = rec.Cycle
+	}
+	cy.visit = &firstVisit{cycle: cy}
+	if r.opt.Policy != "" && r.opt.Policy != "bfs" {
+		v, err := newOrdered(cy, r.opt.Policy)
 		if err != nil {
 			return err
 		}
-		e.res.Known += counts.Pages()
-		whole := counts.Queued() == 0 || s.full
-		if s.rv != nil {
-			whole = s.rv.done
-		}
-		for why, n := range s.traps.cut {
-			text := fmt.Sprintf("%s (%d URLs)", why, n)
-			if len(s.Traps) < 100 && !slices.Contains(s.Traps, text) {
-				s.Traps = append(s.Traps, text)
-			}
-		}
-		slices.Sort(s.Traps)
-		switch {
-		case s.State == store.SitePaused:
-			ended = ended && s.rv == nil
-		case whole && !(s.ended && s.rv == nil):
-			s.State, s.Reason, s.CrawledAt = store.SiteDone, "", now
-			s.cycle.Done = true
-		case s.trouble != "":
-			s.Reason = s.trouble
-		case s.limit != "":
-			s.Reason = "stopped by " + s.limit
-		default:
-			s.Reason = "interrupted"
-		}
-		if s.rv == nil {
-			s.Partial, s.PartialWhy = partial(s, counts)
-			s.NeedsJS = s.scripted > 0 && s.pages > 0 && s.pages <= 3 && s.links <= s.pages
-		} else if s.rv.done && s.rv.full && s.rv.misses == 0 && counts.Queued() == 0 {
-			s.Partial, s.PartialWhy = false, ""
-		}
-		if counts.Pages() == 0 && counts.Kind[store.Feed]+counts.Kind[store.Sitemap]+counts.Kind[store.Other] == 0 && (ended || s.trouble != "") {
-			why := s.trouble
-			if why == "" {
-				why = e.seedReason(s)
-			}
-			e.res.Failed = append(e.res.Failed, FailedSite{s.Name, why})
-			if s.State != store.SitePaused {
-				s.State, s.Reason = store.SiteFailed, why
-			}
-		}
-		if s.rv != nil && !s.rv.done && s.trouble != "" && !s.fine {
-			e.res.Failed = append(e.res.Failed, FailedSite{s.Name, s.trouble})
-		}
-		if err := e.db.PutSite(s.Site); err != nil {
-			return err
-		}
-		if e.opened {
-			if err := e.db.PutSiteCycle(s.cycle); err != nil {
-				return err
-			}
-		}
+		cy.visit = v
 	}
-	for _, h := range e.byID {
-		if now, st := time.Now(), e.q.State(h.id); st.Next.After(now) || st.Backoff != h.failures {
-			e.keep(h, now)
-		}
-	}
-	if ended {
-		e.cycle.Ended = max(now, 1)
-	}
-	if e.opened || e.cycle.Kind != store.FirstVisit {
-		if err := e.db.PutCycle(e.cycle); err != nil {
-			return err
-		}
-	}
-	if err := e.keeper.save(e.db, ended); err != nil {
+	return cy.start()
+}
+
+// revisit begins a cycle of discovery at each site of the plan.
+func (r *run) revisit(p plan.Plan) error {
+	c := r.crawl
+	p.Policy = cmp.Or(p.Policy, revisit.Default)
+	if _, err := paper.New(p.Policy, p.Config); err != nil {
 		return err
 	}
-	return e.db.Sync()
-}
-
-// partial tells whether a first visit left something out that may hold old pages.
-func partial(s *site, c *store.Counters) (bool, string) {
-	failed := c.State[store.Failed]
-	switch {
-	case s.full:
-		return true, "stopped by " + s.limit
-	case c.Queued() > 0:
-		return true, fmt.Sprintf("documents that were not fetched: %d", c.Queued())
-	case failed*20 > c.Known()-c.State[store.Skipped]:
-		return true, fmt.Sprintf("%d documents could not be fetched", failed)
-	}
-	return false, ""
-}
-
-// seedReason tells why the first seed of a site gave no page.
-func (e *engine) seedReason(s *site) string {
-	if len(s.Seeds) == 0 {
-		return "no seed"
-	}
-	id, err := e.db.Find(s.Seeds[0])
+	r.delay = p.Delay
+	outlook, err := plan.Foresee(&c.db.View, plan.Conditions{
+		Now: c.now(), Delay: c.loop.cfg.Delay, MaxTime: r.opt.MaxTime,
+		Running: func(id store.SiteID) bool { return c.sites[id] != nil && c.sites[id].busy() },
+	}, p)
 	if err != nil {
-		return "its seed was not fetched"
+		return err
 	}
-	d, err := e.db.Doc(id)
-	switch {
-	case err != nil:
-		return err.Error()
-	case d.Reason != "" && d.Status == 0:
-		return d.Reason
-	case d.Status != 0 && d.Reason != "":
-		return fmt.Sprintf("status %d: %s", d.Status, d.Reason)
-	case d.Status != 0:
-		return fmt.Sprintf("status %d", d.Status)
+	if len(p.Sites) == 0 { // where a first visit is under way there is nothing to come back to yet
+		outlook.Sites = slices.DeleteFunc(outlook.Sites, func(row plan.Prospect) bool {
+			s := c.sites[row.Site.ID]
+			return s != nil && s.busy() && s.cycle.rec.Kind == store.FirstVisit
+		})
 	}
-	return "its seed was not fetched"
+	if len(outlook.Sites) == 0 {
+		return fmt.Errorf("%w: nothing has been crawled that could be visited again; 'forage crawl URL' does the first visit", plan.ErrNoSite)
+	}
+	if r.opt.Begin != nil {
+		if err := r.opt.Begin(outlook); err != nil {
+			return err
+		}
+	}
+	group := store.Cycle(0) // what the cycles of this run have in common, by which a later run goes on with it
+	for i := range outlook.Sites {
+		if row := &outlook.Sites[i]; row.Cycle.Cycle != 0 {
+			group = max(group, row.Cycle.Run)
+		}
+	}
+	for i := range outlook.Sites {
+		row := &outlook.Sites[i]
+		if row.Done { // by the run that this one goes on with
+			r.cycles = append(r.cycles, &cycle{site: &site{Site: row.Site, crawl: c}, run: r, rec: row.Cycle, closed: true})
+			continue
+		}
+		if row.Site.State == store.SitePaused && len(p.Sites) == 0 {
+			r.opt.Log.Warn("a paused site is left out; name it to visit it again", "site", row.Site.Name, "reason", row.Site.Reason)
+			continue
+		}
+		if err := c.whenFree(row.Site.ID, r, func() error { return r.beginCycle(&p, row, &group) }); err != nil {
+			return fmt.Errorf("site %s: %w", row.Site.Name, err)
+		}
+	}
+	return c.db.Commit()
 }
 
-// siteIDs returns the sites of the run in the order of their numbers.
-func (e *engine) siteIDs() []store.SiteID {
-	var ids []store.SiteID
-	for id := range e.sites {
-		ids = append(ids, id)
+// beginCycle opens a cycle of discovery at a site, or goes on with one that was interrupted.
+func (r *run) beginCycle(p *plan.Plan, row *plan.Prospect, group *store.Cycle) error {
+	c := r.crawl
+	site, err := c.db.Site(row.Site.ID)
+	if err != nil {
+		return err
 	}
-	slices.Sort(ids)
-	return ids
+	rec, err := p.Cycle(&c.db.View, site.ID, c.now()) // what the outlook saw may have ended while it waited
+	if err != nil {
+		return err
+	}
+	if rec.Cycle == 0 {
+		rec.Run = *group
+		rec.Limit = row.Budget
+		if rec.Kind == store.FullRecrawl {
+			rec.Limit = -1
+		}
+	}
+	if site.State == store.SiteCrawling && site.LastCycle == site.FirstCycle {
+		site.Partial, site.PartialWhy = true, "its first visit was interrupted"
+	}
+	cy, err := r.open(site, rec)
+	if err != nil {
+		return err
+	}
+	if *group == 0 {
+		*group = rec.Run
+	}
+	if rec.Kind == store.FullRecrawl {
+		cy.visit = &fullRecrawl{rediscovery: rediscovery{cycle: cy, plan: p}}
+	} else {
+		cy.visit = &budgetedCycle{rediscovery: rediscovery{cycle: cy, plan: p}}
+	}
+	return cy.start()
 }

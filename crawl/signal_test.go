@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"forage/crawl/plan"
 	"io"
 	"net/http"
 	"slices"
@@ -11,31 +12,6 @@ import (
 	"forage/graph"
 	"forage/store"
 )
-
-func TestBefore(t *testing.T) {
-	at := func(s string) store.Time {
-		v, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v.Unix()
-	}
-	for _, test := range []struct {
-		lastMod, fetched string
-		want             bool
-	}{
-		{"2024-05-03T10:11:12Z", "2024-05-03T10:11:12Z", true},
-		{"2024-05-03T10:11:12Z", "2024-05-03T10:11:11Z", false},
-		{"2024-05-03T00:00:00Z", "2024-05-03T23:00:00Z", false}, // a day: it may have changed at any hour of it
-		{"2024-05-03T00:00:00Z", "2024-05-04T11:59:59Z", false},
-		{"2024-05-03T00:00:00Z", "2024-05-04T12:00:00Z", true},
-		{"2024-05-03T00:00:00+05:30", "2024-05-03T12:00:00Z", false},
-	} {
-		if got := before(at(test.lastMod), at(test.fetched)); got != test.want {
-			t.Errorf("before(%s, %s) = %v", test.lastMod, test.fetched, got)
-		}
-	}
-}
 
 // TestUnchanged crawls a site whose sitemap tells when its pages changed: what it tells is
 // kept with each fetch of it, of a 304 too. A feed without dates tells nothing.
@@ -71,7 +47,7 @@ func TestUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	cycle := func(full bool) (same map[string][]string) {
 		t.Helper()
-		cfg := loopback(dir)
+		cfg := local(dir)
 		cfg.At = now
 		now = now.Add(48 * time.Hour)
 		c, err := Open(cfg)
@@ -83,7 +59,7 @@ func TestUnchanged(t *testing.T) {
 			w.crawl(t, c, store.Rules{})
 			return nil
 		}
-		r := w.revisit(t, c, Plan{Policy: "best", Budget: func(int) int { return 3 }})
+		r := w.revisit(t, c, plan.Plan{Policy: "best", Budget: func(int) int { return 3 }})
 		same = map[string][]string{}
 		path := func(id graph.Node) string {
 			d, err := c.View().Doc(id)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/internal/shared"
 	"forage/replay"
@@ -21,7 +22,14 @@ import (
 	"forage/store"
 )
 
-// loopback is a configuration for servers of this machine.
+// local is a configuration for servers on lan.
+func local(dir string) Config {
+	cfg := loopback(dir)
+	cfg.Fetch.Dial, cfg.Fetch.Lookup = lan.Dial, lan.Lookup
+	return cfg
+}
+
+// loopback is a configuration for servers of this machine, which other processes can ask too.
 func loopback(dir string) Config {
 	return Config{Dir: dir, Parallel: 16, Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 }
@@ -33,7 +41,7 @@ func served(t *testing.T, h *snap.History) (server *replay.Server, base string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server)
+	web := lan.Server("127.0.0.1:0", server)
 	t.Cleanup(web.Close)
 	return server, web.URL
 }
@@ -123,13 +131,13 @@ func TestFullRecrawls(t *testing.T) {
 			c := open(t, nil)
 			ctx := context.Background()
 			home := snap.ID(slices.Index(h.URLs, "/"))
-			seeds := []Seed{{URL: base + "/"}}
+			seeds := []scope.Seed{{URL: base + "/"}}
 			from := []snap.ID{home}
 			if allSeeds[h.Site] {
 				for v, alive := range h.At(0).Alive {
 					if alive && v < h.NumPages() {
 						from = append(from, snap.ID(v))
-						seeds = append(seeds, Seed{URL: base + h.URLs[v]})
+						seeds = append(seeds, scope.Seed{URL: base + h.URLs[v]})
 					}
 				}
 			}
@@ -145,9 +153,9 @@ func TestFullRecrawls(t *testing.T) {
 				var r *Result
 				var err error
 				if st.K == 0 {
-					r, err = c.Run(ctx, seeds)
+					r, err = c.Run(ctx, seeds, Options{})
 				} else {
-					r, err = c.Revisit(ctx, Plan{Full: true})
+					r, err = c.Revisit(ctx, plan.Plan{Full: true}, Options{})
 				}
 				if err != nil {
 					t.Fatal(err)

@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"context"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"slices"
 	"strings"
 	"testing"
@@ -30,14 +32,15 @@ func TestAbsentSitemap(t *testing.T) {
 	name := strings.TrimSuffix(strings.TrimPrefix(w.URL, "http://"), "/")
 	revisit := func() {
 		t.Helper()
-		w.revisit(t, c, Plan{Sites: []string{name}, Budget: func(int) int { return 1 }})
+		w.revisit(t, c, plan.Plan{Sites: []string{name}, Budget: func(int) int { return 1 }})
 	}
-	full := func() { t.Helper(); w.revisit(t, c, Plan{Sites: []string{name}, Full: true}) }
+	full := func() { t.Helper(); w.revisit(t, c, plan.Plan{Sites: []string{name}, Full: true}) }
 
+	w.set("/robots.txt", uncached(status(404))) // each cycle asks for it anew
 	if !asked("/sitemap.xml", func() { w.crawl(t, c, store.Rules{}) }) {
 		t.Error("the first visit did not ask")
 	}
-	if _, err := c.Run(context.Background(), []Seed{{URL: other}}); err != nil {
+	if _, err := c.Run(context.Background(), []scope.Seed{{URL: other}}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var in []int
@@ -46,7 +49,7 @@ func TestAbsentSitemap(t *testing.T) {
 			in = append(in, i)
 		}
 		if i < 4 { // cycles of another site do not count
-			w.revisit(t, c, Plan{Sites: []string{"localhost" + name[strings.IndexByte(name, ':'):]}, Budget: func(int) int { return 0 }})
+			w.revisit(t, c, plan.Plan{Sites: []string{"localhost" + name[strings.IndexByte(name, ':'):]}, Budget: func(int) int { return 0 }})
 		}
 	}
 	if want := []int{1, 3, 7, 15, 31, 63, 95, 127}; !slices.Equal(in, want) {
@@ -57,7 +60,7 @@ func TestAbsentSitemap(t *testing.T) {
 	}
 
 	// Named by robots.txt, it is asked for at once, and then as before.
-	w.set("/robots.txt", plain("Sitemap: http://HOST/sitemap.xml\nSitemap: http://HOST/news.xml\n"))
+	w.set("/robots.txt", uncached(plain("Sitemap: http://HOST/sitemap.xml\nSitemap: http://HOST/news.xml\n")))
 	if !asked("/sitemap.xml", func() {
 		if !asked("/news.xml", revisit) {
 			t.Error("/news.xml, newly named, was not asked for")
@@ -74,11 +77,11 @@ func TestAbsentSitemap(t *testing.T) {
 	if want := []int{1, 3, 7}; !slices.Equal(in, want) {
 		t.Errorf("/news.xml was asked for in cycles %v after it was named, want %v", in, want)
 	}
-	w.set("/robots.txt", plain("User-agent: *"))
+	w.set("/robots.txt", uncached(plain("User-agent: *")))
 	if asked("/sitemap.xml", revisit) {
 		t.Error("/sitemap.xml was asked for when it was named no more")
 	}
-	w.set("/robots.txt", plain("Sitemap: http://HOST/sitemap.xml"))
+	w.set("/robots.txt", uncached(plain("Sitemap: http://HOST/sitemap.xml")))
 	w.set("/sitemap.xml", urlset("/listed"))
 	w.set("/listed", page("listed"))
 	if !asked("/listed", revisit) || w.doc(t, c, "/listed").New != store.IsNew {

@@ -3,65 +3,87 @@ package crawl
 import (
 	"context"
 	"net/netip"
+	"sync"
 
+	"forage/crawl/document"
+	"forage/crawl/scope"
 	"forage/fetch"
-	"forage/fetch/link"
 )
 
-// A job is one request on its way through the pool, and what came of it.
+// A job is one request on its way through the pool, and what came of it. The loop fills it in,
+// a worker makes the request, and the loop has it back: never both at once.
 type job struct {
 	item
+	ctx  context.Context // of the run that asks
 	host *host
-	site *site
 
-	url                string
-	etag, lastModified string
-	digest             uint64   // of the body before
-	list               bool     // should be a feed or sitemap: read whatever its type
-	soft               bool     // the site has pages for what is not there: fingerprint the body
-	ignore             []string // query parameters that do not count
-
-	lookup bool       // look the host's address up, make no request
-	addr   netip.Addr // what that found
+	request fetch.Request
+	read    document.Options
+	lookup  bool       // look the host's address up, make no request
+	addr    netip.Addr // what that found
 
 	out     *fetch.Outcome
 	err     error // the run was cancelled
 	rules   *fetch.Robots
-	content *content
+	content *document.Content
 }
 
-// A reader is one goroutine of the pool with its buffers.
-type reader struct {
-	client    *fetch.Client
-	extractor link.Extractor
-	buf       []byte
+// A pool makes requests, so many at once.
+type pool struct {
+	jobs, answers chan *job
+	out           int // jobs under way; the loop's
+	workers       sync.WaitGroup
+}
+
+// start starts n workers. They end when stop is called.
+func (p *pool) start(n int, client *fetch.Client) {
+	p.jobs, p.answers = make(chan *job, n), make(chan *job, n)
+	for range n {
+		p.workers.Go(func() {
+			w := worker{client: client}
+			for j := range p.jobs {
+				w.do(j)
+				p.answers <- j
+			}
+		})
+	}
+}
+
+// stop ends the workers and returns when they have ended. No job may be under way.
+func (p *pool) stop() {
+	close(p.jobs)
+	p.workers.Wait()
+}
+
+// A worker is one goroutine of the pool with its buffers.
+type worker struct {
+	client *fetch.Client
+	reader document.Reader
+	buf    []byte
 }
 
 // do makes the request of j and reads the answer.
-func (r *reader) do(ctx context.Context, j *job) {
+func (w *worker) do(j *job) {
 	if j.lookup {
-		if as, err := r.client.Resolve(ctx, name(j.host.name)); err == nil && len(as) > 0 {
+		if as, err := w.client.Resolve(j.ctx, scope.Hostname(j.host.name)); err == nil && len(as) > 0 {
 			j.addr = as[0]
 		}
 		return
 	}
 	if j.work == fetchRobots {
-		j.rules, j.out, j.err = r.client.Robots(ctx, j.url)
+		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name)
 		return
 	}
-	req := &fetch.Request{URL: j.url, Any: j.list, Buffer: r.buf[:0]}
-	if j.work == fetchOld {
-		req.ETag, req.LastModified = j.etag, j.lastModified
-	}
-	j.out, j.err = r.client.Fetch(ctx, req)
+	j.request.Buffer = w.buf[:0]
+	j.out, j.err = w.client.Fetch(j.ctx, &j.request)
 	if j.err != nil || j.out.Class != fetch.OK {
 		return
 	}
-	j.content = r.read(j)
+	j.content = w.reader.Read(j.out, j.read)
 	if n := cap(j.out.Body); n > 1<<20 {
-		*r = reader{client: r.client} // one large page must not hold memory for the rest of the run
-	} else if n > cap(r.buf) {
-		r.buf = j.out.Body[:0]
+		*w = worker{client: w.client} // one large page must not hold memory for the rest of the run
+	} else if n > cap(w.buf) {
+		w.buf = j.out.Body[:0]
 	}
-	j.out.Body, j.out.Header = nil, "" // its place is held until the loop has worked its links off
+	j.out.Body, j.out.Header = nil, "" // its room is held until the loop has taken over its links
 }

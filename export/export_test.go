@@ -70,7 +70,7 @@ func small(t *testing.T) *store.DB {
 	add("https://other.test/", store.Page, store.Fetched, 0, version{1, 200, 8, to(0)})
 	add("/waits", store.Unseen, store.Queued, 0)
 	for c := store.Cycle(1); c <= 2; c++ {
-		must(db.PutSiteCycle(&store.SiteCycle{Site: site.ID, Cycle: c, At: int64(c) * 100, Done: true}))
+		must(db.OpenCycle(&store.CycleRecord{Site: site.ID, At: int64(c) * 100, Ended: int64(c)*100 + 50, Done: true}))
 	}
 	must(db.Sync())
 	return db

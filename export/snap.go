@@ -14,7 +14,8 @@ import (
 	"forage/store"
 )
 
-// Snap writes the history of one site as SNAP2, a snapshot for each cycle that ended there.
+// Snap writes the history of one site as SNAP2, a snapshot for each cycle that got all it was
+// to fetch and was not condensed: what condensed ones saw is in the first snapshot after them.
 // In a cycle that fetched only some of the documents the others stand as they were last
 // seen, so that only snapshots of full recrawls are the whole truth. Documents of other
 // origins than that of the site's first seed have no place in the format and are left out,
@@ -117,7 +118,7 @@ func History(v *store.View, site *store.Site) (*snap.History, error) {
 		h.URLs = append(h.URLs, l.path)
 	}
 	var at *snap.State
-	err = v.SiteCycles(site.ID, func(c *store.SiteCycle) bool {
+	err = v.SiteCycles(site.ID, func(c *store.CycleRecord) bool {
 		if !c.Done {
 			return true
 		}

@@ -40,6 +40,15 @@ type Config struct {
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
 	Fields       []SiteField    // header fields for single hosts
 	Cookies      *Cookies       // cookies to send; nil means none
+
+	// Dial and Lookup are for networks other than the machine's, such as those in memory of
+	// package fetchtest. Dial makes all connections, which outlive its ctx; nil means TCP to the
+	// addresses that the guard lets pass. A dialer of the caller's gets addresses that stand in a URL after the
+	// guard has checked them, and names as they are: what these lead to is its own affair, not
+	// the guard's. It goes with no Proxy. Lookup tells the addresses of a name, for Resolve;
+	// nil means the machine's resolver.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 // A SiteField is a header field for one host only, so that a secret goes nowhere else.
@@ -111,6 +120,9 @@ func New(cfg Config) (*Client, error) {
 	if p := cfg.Proxy; p != nil && (p.Host == "" || p.Scheme != "http" && p.Scheme != "https" && p.Scheme != "socks5") {
 		return nil, fmt.Errorf("proxy: want http://, https:// or socks5:// and a host") // not its text: it may hold a secret
 	}
+	if cfg.Dial != nil && cfg.Proxy != nil {
+		return nil, errors.New("a dialer of the caller's goes with no proxy")
+	}
 	c := &Client{cfg: cfg, guard: guard{cfg.AllowPrivate}, resolver: net.DefaultResolver}
 	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, Control: c.guard.control, KeepAlive: 30 * time.Second}
 	c.h2, c.h1 = c.transport(true), c.transport(false)
@@ -121,7 +133,7 @@ func New(cfg Config) (*Client, error) {
 
 func (c *Client) transport(h2 bool) *http.Transport {
 	t := &http.Transport{
-		DialContext:            c.dialer.DialContext,
+		DialContext:            c.dial,
 		TLSHandshakeTimeout:    c.cfg.ConnectWait,
 		ResponseHeaderTimeout:  c.cfg.HeaderWait,
 		MaxResponseHeaderBytes: c.cfg.MaxHeader,
@@ -141,6 +153,16 @@ func (c *Client) transport(h2 bool) *http.Transport {
 		t.DialContext = (&net.Dialer{Timeout: c.cfg.ConnectWait}).DialContext
 	}
 	return t
+}
+
+// dial makes a connection, within ConnectWait.
+func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.cfg.Dial == nil {
+		return c.dialer.DialContext(ctx, network, address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectWait)
+	defer cancel()
+	return c.cfg.Dial(ctx, network, address)
 }
 
 // Close closes the idle connections. Requests in flight are not disturbed.
@@ -251,6 +273,9 @@ func (c *Client) admit(ctx context.Context, u *url.URL) error {
 func (c *Client) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectWait)
 	defer cancel()
+	if c.cfg.Lookup != nil {
+		return c.cfg.Lookup(ctx, host)
+	}
 	as, err := c.resolver.LookupNetIP(ctx, "ip", host)
 	for i := range as {
 		as[i] = as[i].Unmap()

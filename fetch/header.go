@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -80,6 +81,28 @@ func retryAfter(h Header, now time.Time) time.Duration {
 		d = t.Sub(now)
 	}
 	return max(0, min(d, MaxRetryAfter))
+}
+
+// MaxAge returns for how long the answer may be kept by what its Cache-Control says [RFC 9111,
+// 5.2.2]: max-age, or 0 for no-cache and no-store. ok=false: it says neither.
+func (o *Outcome) MaxAge() (age time.Duration, ok bool) {
+	for _, v := range o.Header.Values("Cache-Control") {
+		for directive := range strings.SplitSeq(v, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+			switch value = strings.Trim(value, `"`); strings.ToLower(name) {
+			case "no-cache", "no-store":
+				return 0, true
+			case "max-age":
+				switch n, err := strconv.ParseUint(value, 10, 31); {
+				case err == nil:
+					age, ok = time.Duration(n)*time.Second, true
+				case isDigits(value): // more than 68 years
+					age, ok = math.MaxInt32*time.Second, true
+				}
+			}
+		}
+	}
+	return age, ok
 }
 
 func isDigits(s string) bool {

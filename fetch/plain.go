@@ -36,7 +36,7 @@ func (c *Client) plain(ctx context.Context, u *url.URL, r *Request, o *Outcome, 
 		if cn == nil {
 			reused = false
 			dctx, cancel := context.WithDeadline(ctx, end)
-			nc, err := c.dialer.DialContext(dctx, "tcp", key)
+			nc, err := c.dial(dctx, "tcp", key)
 			cancel()
 			if err != nil {
 				o.Took = time.Since(start)

@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -45,8 +47,14 @@ func ReadRobots(agent string, status int, body []byte, fetched time.Time) *Robot
 // The URLs are to be kept: a later answer may allow them.
 func (r *Robots) Unreachable() bool { return r.file == nil }
 
-// Expired reports whether the rules are too old to be used at now.
-func (r *Robots) Expired(now time.Time) bool { return now.Sub(r.Fetched) > RobotsAge }
+// Unreachable tells, for people, why the last answer to a request for robots.txt is none that
+// rules could be read from.
+func Unreachable(o *Outcome) string {
+	if o.Status != 0 {
+		return fmt.Sprintf("answers with status %d, so nothing may be fetched", o.Status)
+	}
+	return cmp.Or(o.Reason, o.Class.String())
+}
 
 // Allowed reports whether url, as it will be sent, may be fetched.
 func (r *Robots) Allowed(url string) bool { return r.file != nil && r.file.Allowed(r.agent, url) }

@@ -13,17 +13,18 @@
 // What holds at any time:
 //
 //   - A host has one request out, and the next one starts no sooner after the end of the last
-//     than its delay: the largest of Config.Delay, the host's crawl delay (SetCrawlDelay) and
-//     twice its last response time, the latter two at most MaxDelay. The delay runs from the
+//     than its delay: the largest of the least gap asked for (SetDelay, else Config.Delay), the
+//     host's crawl delay (SetCrawlDelay) and twice its last response time, the latter two at
+//     most MaxDelay. The delay runs from the
 //     end of a request, so that the server too sees it between two arrivals.
 //   - A host that asks for less gets less: Retry-After is obeyed, and after 429, 503, a
 //     challenge page or a failure the waits double from MinBackoff to MaxBackoff, until an
 //     answer is fine again. After MaxBlocked challenge pages in a row the host is paused.
 //   - All hosts at one IP address have at most Config.PerAddr requests out together (SetAddr),
 //     without any delay between them, so that shared hosting is not strangled.
-//   - With Config.Delay 0 the delay, the response-time delay and the bound of addresses are
-//     off, and one host may have all of Config.Parallel. Crawl delays and Retry-After stay; a
-//     host with a crawl delay has one request out.
+//   - For a host whose delay is 0 (SetDelay, Config.Delay) the response-time delay and the bound
+//     of addresses are off, and it may have all of Config.Parallel. Crawl delays and Retry-After
+//     stay; a host with a crawl delay has one request out.
 //
 // Memory: some 200 bytes for each host known, and at most Config.MaxHeld items, or one for
 // each host that is due if these are more. Hosts that wait long hold none.
@@ -62,7 +63,7 @@ type Backlog[T any] interface {
 
 // Config says how polite to be.
 type Config struct {
-	Delay    time.Duration // least gap between two requests to a host; 0 switches it off, see above
+	Delay    time.Duration // least gap between two requests to a host for which SetDelay tells no other; 0: see above
 	Parallel int           // requests out at once over all hosts; 0 means 64
 	PerAddr  int           // requests out at once to one IP address; 0 means 8
 	Batch    int           // items asked of the backlog at once, for one host; 0 means 256
@@ -115,9 +116,10 @@ type host[T any] struct {
 	more  bool // the backlog may have items
 	out   int
 	addr  *addr[T]
-	seq   uint64 // order of hosts that are due at the same time
-	pos   int    // in the heap; -1: not there
-	line  bool   // waits in addr's line
+	delay time.Duration // least gap between two requests
+	seq   uint64        // order of hosts that are due at the same time
+	pos   int           // in the heap; -1: not there
+	line  bool          // waits in addr's line
 	State
 }
 
@@ -142,7 +144,7 @@ func New[T any](cfg Config, backlog Backlog[T]) *Queue[T] {
 func (q *Queue[T]) host(id Host) *host[T] {
 	h := q.hosts[id]
 	if h == nil {
-		h = &host[T]{id: id, pos: -1}
+		h = &host[T]{id: id, pos: -1, delay: q.cfg.Delay}
 		q.hosts[id] = h
 	}
 	return h
@@ -171,7 +173,7 @@ func (q *Queue[T]) Acquire(now time.Time) (id Host, item T, next time.Time, ok b
 		if h.Next.After(now) {
 			return id, item, h.Next, false
 		}
-		if q.full(h.addr) {
+		if h.full(q.cfg.PerAddr) {
 			q.remove(h)
 			h.line = true
 			h.addr.line = append(h.addr.line, h)
@@ -212,8 +214,8 @@ func (q *Queue[T]) Release(id Host, now time.Time, a Answer) {
 	}
 	q.count(h, -1)
 	delay := min(h.CrawlDelay, MaxDelay)
-	if q.cfg.Delay > 0 {
-		delay = max(delay, q.cfg.Delay, min(2*a.Took, MaxDelay))
+	if h.delay > 0 {
+		delay = max(delay, h.delay, min(2*a.Took, MaxDelay))
 	}
 	wait := max(delay, a.RetryAfter)
 	if a.Kind == Fine {
@@ -281,15 +283,13 @@ func (q *Queue[T]) Resume(id Host) {
 	q.place(h)
 }
 
-// Hold keeps h from being asked before t.
-func (q *Queue[T]) Hold(id Host, t time.Time) {
+// SetDelay sets the least gap between two requests to h; 0 means none, see above.
+func (q *Queue[T]) SetDelay(id Host, d time.Duration) {
 	h := q.host(id)
-	if t.After(h.Next) {
-		h.Next = t
-		h.unline() // not due: no slot is its to take
-		q.place(h)
-		q.call(h.addr)
-	}
+	h.delay = d
+	h.unline() // without a delay it need not wait for its address
+	q.place(h)
+	q.call(h.addr)
 }
 
 // SetCrawlDelay sets the delay that robots.txt asks for; 0 means none.
@@ -318,7 +318,7 @@ func (q *Queue[T]) SetAddr(id Host, ip netip.Addr) bool {
 		q.count(h, out)
 		q.place(h)
 	}
-	return q.cfg.Delay == 0 || h.out == 0 || h.addr.out <= q.cfg.PerAddr
+	return h.delay == 0 || h.out == 0 || h.addr.out <= q.cfg.PerAddr
 }
 
 // leave takes h off its address, which has no request of h.
@@ -378,16 +378,21 @@ func (q *Queue[T]) Restore(id Host, s State) {
 	q.call(h.addr)
 }
 
-// Forget drops h from memory if nothing is out and nothing known to wait for it. The caller
-// keeps its State, and restores it before the next Wake.
-func (q *Queue[T]) Forget(id Host) (State, bool) {
+// Drop forgets h, which must have no request out, and gives its items back to the backlog. The
+// caller keeps its State, and restores it before the next Wake.
+func (q *Queue[T]) Drop(id Host) {
 	h := q.hosts[id]
-	if h == nil || h.out > 0 || h.more || h.head < len(h.queue) {
-		return State{}, false
+	if h == nil {
+		return
 	}
+	if h.out > 0 {
+		panic("frontier: Drop of a host with a request out")
+	}
+	q.spill(h)
+	h.more = false
+	q.settle(h)
 	q.leave(h)
 	delete(q.hosts, id)
-	return h.State, true
 }
 
 // Stats are counts for progress.
@@ -408,9 +413,9 @@ func (q *Queue[T]) Stats() Stats {
 	return s
 }
 
-// full reports whether a has no slot left.
-func (q *Queue[T]) full(a *addr[T]) bool {
-	return a != nil && q.cfg.Delay > 0 && a.out >= q.cfg.PerAddr
+// full reports whether h may not be asked because its address has no slot left.
+func (h *host[T]) full(perAddr int) bool {
+	return h.addr != nil && h.delay > 0 && h.addr.out >= perAddr
 }
 
 // count adds n requests out to h, its address and the whole, and calls hosts from the
@@ -452,7 +457,7 @@ func (q *Queue[T]) place(h *host[T]) {
 // settle puts h into the heap, moves it, or takes it out, as its state demands.
 func (q *Queue[T]) settle(h *host[T]) {
 	most := 1
-	if q.cfg.Delay == 0 && h.CrawlDelay == 0 {
+	if h.delay == 0 && h.CrawlDelay == 0 {
 		most = q.cfg.Parallel
 	}
 	switch want := !h.Paused && !h.line && h.out < most && (h.more || h.head < len(h.queue)); {

@@ -24,6 +24,7 @@ type model struct {
 type modelHost struct {
 	items   []int // not yet given, in order
 	next    time.Time
+	delay   time.Duration
 	crawl   time.Duration
 	trouble int // in a row, counted as Release says
 	blocked int
@@ -32,7 +33,7 @@ type modelHost struct {
 	ip      netip.Addr
 }
 
-func (m *model) alone(h *modelHost) bool { return m.cfg.Delay > 0 || h.crawl > 0 }
+func (m *model) alone(h *modelHost) bool { return h.delay > 0 || h.crawl > 0 }
 
 // outAt counts the requests out at one address.
 func (m *model) outAt(ip netip.Addr) (n int) {
@@ -50,7 +51,7 @@ func (m *model) free(h *modelHost) bool {
 	if m.alone(h) {
 		most = 1
 	}
-	return len(h.items) > 0 && !h.paused && h.out < most && (m.cfg.Delay == 0 || m.outAt(h.ip) < m.cfg.PerAddr)
+	return len(h.items) > 0 && !h.paused && h.out < most && (h.delay == 0 || m.outAt(h.ip) < m.cfg.PerAddr)
 }
 
 // end is what Release must do, in the words of the package comment.
@@ -58,8 +59,8 @@ func (m *model) end(h *modelHost, now time.Time, a Answer) {
 	h.out--
 	m.out--
 	delay := min(h.crawl, MaxDelay)
-	if m.cfg.Delay > 0 {
-		delay = max(delay, m.cfg.Delay, min(2*a.Took, MaxDelay))
+	if h.delay > 0 {
+		delay = max(delay, h.delay, min(2*a.Took, MaxDelay))
 	}
 	wait := max(delay, a.RetryAfter)
 	switch a.Kind {
@@ -150,7 +151,7 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 		q.Wake(Host(h))
 	}
 	for h := range numHosts {
-		m.hosts = append(m.hosts, new(modelHost))
+		m.hosts = append(m.hosts, &modelHost{delay: cfg.Delay})
 		if r.IntN(4) == 0 {
 			d := time.Duration(r.IntN(400)) * time.Second
 			m.hosts[h].crawl = d
@@ -169,19 +170,13 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 		// Commands from outside.
 		if h := r.IntN(numHosts); !calm && r.IntN(4) == 0 {
 			mh := m.hosts[h]
-			switch r.IntN(8) {
+			switch r.IntN(9) {
 			case 0:
 				q.Pause(Host(h), "by hand")
 				mh.paused = true
 			case 1, 2:
 				q.Resume(Host(h))
 				mh.paused, mh.blocked = false, 0
-			case 3:
-				until := now.Add(time.Duration(r.IntN(5000)) * time.Millisecond)
-				q.Hold(Host(h), until)
-				if until.After(mh.next) {
-					mh.next = until
-				}
 			case 4:
 				q.Spill(Host(h))
 			case 5:
@@ -189,17 +184,23 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 					add(h)
 				}
 			case 6:
-				if s, ok := q.Forget(Host(h)); ok {
-					if mh.out > 0 || len(mh.items) > 0 && len(src.items[Host(h)]) != len(mh.items) {
-						t.Fatalf("step %d: forgot host %d with work", step, h)
+				if mh.out == 0 {
+					s := q.State(Host(h))
+					q.Drop(Host(h))
+					if len(src.items[Host(h)]) != len(mh.items) {
+						t.Fatalf("step %d: host %d was dropped with items", step, h)
 					}
 					mh.ip = netip.Addr{}
 					q.Restore(Host(h), s)
+					q.SetDelay(Host(h), mh.delay)
 					q.Wake(Host(h))
 				}
 			case 7:
 				mh.crawl = time.Duration(r.IntN(3)) * time.Second
 				q.SetCrawlDelay(Host(h), mh.crawl)
+			case 8:
+				mh.delay = time.Duration(r.IntN(3)) * 300 * time.Millisecond
+				q.SetDelay(Host(h), mh.delay)
 			}
 		}
 		id, got, next, ok := q.Acquire(now)
@@ -280,11 +281,11 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 			t.Errorf("step %d: host %d has a request out", step, id)
 		case h.next.After(now):
 			t.Errorf("step %d: host %d at %v, not due before %v", step, id, now.Sub(t0), h.next.Sub(t0))
-		case cfg.Delay > 0 && h.ip.IsValid() && m.outAt(h.ip) >= cfg.PerAddr:
+		case h.delay > 0 && h.ip.IsValid() && m.outAt(h.ip) >= cfg.PerAddr:
 			t.Errorf("step %d: address %v has %d requests out", step, h.ip, m.outAt(h.ip))
 		}
 		for i, o := range m.hosts { // who waited longest comes first, where addresses do not matter
-			if cfg.Delay == 0 && m.free(o) && o.next.Before(h.next) {
+			if calm && cfg.Delay == 0 && m.free(o) && o.next.Before(h.next) {
 				t.Errorf("step %d: host %d, due at %v, before host %d, due at %v", step, id, h.next, i, o.next)
 			}
 		}
@@ -294,7 +295,7 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 		if !h.ip.IsValid() || r.IntN(20) == 0 {
 			ip := netip.AddrFrom4([4]byte{198, 41, 0, byte(r.IntN(numAddrs))})
 			h.ip = ip
-			fits := cfg.Delay == 0 || m.outAt(ip) <= cfg.PerAddr
+			fits := h.delay == 0 || m.outAt(ip) <= cfg.PerAddr
 			if q.SetAddr(id, ip) != fits {
 				t.Errorf("step %d: SetAddr(%d, %v) = %v", step, id, ip, !fits)
 			}

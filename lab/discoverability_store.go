@@ -1,21 +1,24 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"forage/graph"
 	"forage/revisit"
 	"forage/store"
 )
 
-// A crawledWeb is the web that a store crawled. Its sites are hosts. A snapshot is a cycle of
+// A crawledWeb is the web that a store crawled. Its sites are hosts. A snapshot is a round of
 // discovery with the first visits after it, which crawl the sites that it found; all that
-// came before the first such cycle is the first snapshot.
+// came before the first such round is the first snapshot. A round ends before the first cycle
+// of a site that has had one in it. What condensed cycles found belongs to the round before
+// them that is still told, or to the first snapshot.
 type crawledWeb struct {
 	v        *store.View
-	snapshot []int // by cycle
+	snapshot []int // by cycle, those that were condensed included
 	names    []string
 	host     []int32 // by document
 	kind     []uint8 // by document
@@ -24,6 +27,7 @@ type crawledWeb struct {
 	first    []int   // by host: that of its first page; never
 	crossing int     // links from one host to another
 	partial  int     // later snapshots in which not all old pages were fetched
+	past     int64   // cycles that were condensed
 }
 
 const never32 = int(^uint32(0) >> 1)
@@ -78,27 +82,47 @@ func crawledGrowths(v *store.View) (all []growth, about string, err error) {
 	if w.partial > 0 {
 		about += fmt.Sprintf(" In %d of %d later snapshots only some of the old pages were fetched, so that what is new on the others is missing.", w.partial, last)
 	}
+	if w.past > 0 {
+		about += fmt.Sprintf(" %d older cycles were condensed: what they found counts as part of the snapshot before.", w.past)
+	}
 	return all, about, nil
 }
 
 // read takes in cycles, documents and the hosts that they link to.
 func (w *crawledWeb) read() error {
-	cycles, err := w.v.Cycles()
-	if err != nil {
-		return err
-	}
 	w.snapshot = []int{0}
-	now := 0
-	for _, c := range cycles {
+	now, partial := 0, false // the round, and whether it is counted as partial
+	had := map[store.SiteID]store.Cycle{}
+	if err := w.v.Cycles(0, func(c *store.CycleRecord) bool {
 		if c.Kind != store.FirstVisit {
-			now++
-			if c.Kind == store.Revisit {
+			if in, ok := had[c.Site]; now == 0 || ok && in != c.Cycle {
+				now++
+				partial = false
+				maps.DeleteFunc(had, func(_ store.SiteID, in store.Cycle) bool { return in != c.Cycle })
+			}
+			had[c.Site] = c.Cycle
+			if c.Kind == store.Revisit && !partial {
 				w.partial++
+				partial = true
 			}
 		}
-		for len(w.snapshot) <= int(c.Cycle) {
-			w.snapshot = append(w.snapshot, now)
+		for len(w.snapshot) < int(c.Cycle) {
+			w.snapshot = append(w.snapshot, w.snapshot[len(w.snapshot)-1])
 		}
+		w.snapshot = append(w.snapshot[:c.Cycle], now)
+		return true
+	}); err != nil {
+		return err
+	}
+	var failed error
+	if err := w.v.SitesFrom(0, func(s *store.Site) bool {
+		var past *store.PastCycles
+		if past, failed = w.v.PastCycles(s.ID); failed == nil {
+			w.past += past.Cycles
+		}
+		return failed == nil
+	}); err != nil || failed != nil {
+		return errors.Join(err, failed)
 	}
 	n, err := w.v.NumURLs()
 	if err != nil {
@@ -107,7 +131,7 @@ func (w *crawledWeb) read() error {
 	w.host, w.kind, w.at = make([]int32, n), make([]uint8, n), make([]int32, n)
 	number := map[string]int32{}
 	if err := w.v.Docs(func(d *store.Doc) bool {
-		name := hostName(d.URL)
+		name := store.HostOf(d.URL)
 		h, ok := number[name]
 		if !ok {
 			h = int32(len(w.names))
@@ -217,13 +241,4 @@ func (w *crawledWeb) growth(t int) (growth, error) {
 		return out
 	})
 	return g, failed
-}
-
-// hostName returns the host of a URL, and its port where it has one.
-func hostName(url string) string {
-	_, rest, _ := strings.Cut(url, "://")
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	return rest
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"forage/crawl"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/store"
 )
@@ -74,13 +76,13 @@ func (w *hostsWeb) cycle(t *testing.T, dir string, at int, hosts ...int) {
 	}
 	defer c.Close()
 	if len(hosts) == 0 {
-		_, err = c.Revisit(context.Background(), crawl.Plan{Full: true})
+		_, err = c.Revisit(context.Background(), plan.Plan{Full: true}, crawl.Options{})
 	} else {
-		var seeds []crawl.Seed
+		var seeds []scope.Seed
 		for _, h := range hosts {
-			seeds = append(seeds, crawl.Seed{URL: w.url(fmt.Sprint(h, "/"))})
+			seeds = append(seeds, scope.Seed{URL: w.url(fmt.Sprint(h, "/"))})
 		}
-		_, err = c.Run(context.Background(), seeds)
+		_, err = c.Run(context.Background(), seeds, crawl.Options{})
 	}
 	if err != nil {
 		t.Fatal(err)

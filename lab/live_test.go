@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"forage/crawl"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/graph"
 	"forage/internal/race"
@@ -143,15 +145,15 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 		}
 		var r *crawl.Result
 		if at == 0 {
-			seeds := []crawl.Seed{{URL: web.URL + "/"}}
+			seeds := []scope.Seed{{URL: web.URL + "/"}}
 			for v := range s.pages {
 				if several && s.weeks[0].alive[v] {
-					seeds = append(seeds, crawl.Seed{URL: web.URL + s.urls[v]})
+					seeds = append(seeds, scope.Seed{URL: web.URL + s.urls[v]})
 				}
 			}
-			r, err = c.Run(context.Background(), seeds)
+			r, err = c.Run(context.Background(), seeds, crawl.Options{})
 		} else {
-			r, err = c.Revisit(context.Background(), crawl.Plan{Policy: name, Budget: func(int) int { return k }})
+			r, err = c.Revisit(context.Background(), plan.Plan{Policy: name, Budget: func(int) int { return k }}, crawl.Options{})
 		}
 		if err != nil {
 			t.Fatal(err)

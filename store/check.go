@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"forage/graph"
+	"forage/store/record"
 )
 
 // A Problem is something in a store that should not be.
@@ -21,13 +24,13 @@ type Problem struct {
 func (p Problem) String() string { return p.Text }
 
 // Check verifies the whole store: that every record can be read, that every URL, document,
-// queue entry, link and fetch has its counterparts, and that the counters count. It calls
-// report for each problem. Use it on a Snapshot while the store is being written to. Time
-// O(store), memory a bit a URL.
+// queue entry, link, fetch, site and cycle has its counterparts, and that the counters count.
+// It calls report for each problem. Use it on a Snapshot while the store is being written to.
+// Time O(store), memory a bit a URL, and the sites.
 func (v *View) Check(report func(Problem)) error {
 	c := &checker{v: v, report: report, counts: map[SiteID]*Counters{}, sites: map[SiteID]*Site{}}
 	for _, pass := range []func() error{
-		c.format, c.siteTable, c.docs, c.urls, c.siteDocs, c.queue, c.links, c.history, c.digests, c.counters,
+		c.format, c.siteTable, c.docs, c.names, c.cycles, c.urls, c.siteDocs, c.queue, c.links, c.visits, c.history, c.records, c.hosts, c.digests, c.counters,
 	} {
 		if err := pass(); err != nil {
 			return fmt.Errorf("check: %w", err)
@@ -77,8 +80,9 @@ func (db *DB) Repair(report func(Problem)) (int, error) {
 		clear(db.counters)
 		clear(db.recent)
 		db.seen = newSeen(1 << 20)
-		if next, err := db.View.NumURLs(); err == nil {
-			db.next = graph.Node(next)
+		clear(db.ended)
+		if err := db.readNumbers(); err != nil && !errors.Is(err, record.ErrCorrupt) {
+			return found, err
 		}
 	}
 	return found, nil
@@ -91,7 +95,7 @@ type checker struct {
 	have   []byte // a bit for each document that can be read
 	counts map[SiteID]*Counters
 	sites  map[SiteID]*Site
-	last   Cycle
+	last   Cycle // the highest number that is said to be given
 }
 
 func (c *checker) problem(fix func(*pebble.Batch) error, format string, args ...any) {
@@ -120,16 +124,24 @@ func (c *checker) format() error {
 	if string(b) != fmt.Sprint(Format) {
 		c.problem(set(metaKey("format"), fmt.Append(nil, Format)), "format version is %q, want %d", b, Format)
 	}
-	c.next, err = c.v.NumURLs()
-	if errors.Is(err, errCorrupt) {
+	if _, err := c.v.get(metaKey("migrating")); !errors.Is(err, ErrNotFound) {
+		c.problem(nil, "it is being brought to format %d", Format)
+	}
+	if c.next, err = c.v.NumURLs(); errors.Is(err, record.ErrCorrupt) {
 		c.problem(nil, "the count of URLs cannot be read")
-		return nil
+	} else if err != nil {
+		return err
+	}
+	c.last, err = c.v.LastCycle()
+	if errors.Is(err, record.ErrCorrupt) {
+		err = nil // mended with the cycles
 	}
 	return err
 }
 
 func (c *checker) siteTable() error {
 	names := map[string]SiteID{}
+	highest := SiteID(0)
 	err := c.v.scan([]byte{tableSite}, nil, func(k, val []byte) error {
 		n, err := numbers(k, 1)
 		if err != nil {
@@ -141,26 +153,123 @@ func (c *checker) siteTable() error {
 			c.problem(drop(k), "site %d cannot be read: %v", n[0], err)
 			return nil
 		}
-		if other, ok := names[s.Name]; ok {
-			c.problem(nil, "sites %d and %d are both %s", other, s.ID, s.Name)
-		}
-		names[s.Name] = s.ID
+		highest = max(highest, s.ID)
 		c.sites[s.ID] = s
 		c.counts[s.ID] = new(Counters)
+		if other, ok := names[s.Name]; ok {
+			c.problem(nil, "sites %d and %d are both %s", other, s.ID, s.Name)
+			return nil
+		}
+		names[s.Name] = s.ID
+		b, err := c.v.get(nameKey(s.Name))
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if want := uint32Bytes(n[0]); !bytes.Equal(b, want) {
+			c.problem(set(nameKey(s.Name), want), "site %d is not found by its name %s", s.ID, s.Name)
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return c.v.scan([]byte{tableCycle}, nil, func(k, val []byte) error {
-		r, err := decodeCycle(val)
-		if n, e := numbers(k, 1); e != nil || err != nil || r.Cycle != Cycle(n[0]) {
-			c.problem(drop(k), "cycle %x cannot be read: %v", k[1:], errors.Join(err, e))
+	if last, err := c.v.metaNumber("sites"); err != nil && !errors.Is(err, record.ErrCorrupt) {
+		return err
+	} else if err != nil || last < uint32(highest) {
+		c.problem(set(metaKey("sites"), uint32Bytes(uint32(highest))), "%d sites are counted, but there is a site %d", last, highest)
+	}
+	return nil
+}
+
+// names checks that no name leads to a site of another name, or to none.
+func (c *checker) names() error {
+	return c.v.scan([]byte{tableSiteName}, nil, func(k, val []byte) error {
+		name := string(k[1:])
+		if len(val) == 4 {
+			if s := c.sites[SiteID(binary.BigEndian.Uint32(val))]; s == nil || s.Name != name {
+				c.problem(drop(k), "the name %s leads to site %d, which is not there or has another", name, binary.BigEndian.Uint32(val))
+			}
 			return nil
 		}
-		c.last = max(c.last, r.Cycle)
+		for _, s := range c.sites {
+			if s.Name == name {
+				return nil // reported, and mended, with the site
+			}
+		}
+		c.problem(drop(k), "the name %s: %v", name, record.ErrCorrupt)
 		return nil
 	})
+}
+
+// cycles checks the cycles, their index, and the sums of those that were condensed.
+func (c *checker) cycles() error {
+	highest := Cycle(0)
+	err := c.v.scan([]byte{tableCycle}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		r, err := decodeCycle(SiteID(n[0]), Cycle(n[1]), val)
+		switch {
+		case err != nil:
+			c.problem(drop(k), "%v", err)
+			return nil
+		case c.sites[r.Site] == nil || r.Cycle == 0:
+			c.problem(drop(k), "cycle %d of site %d: one of them is not there", r.Cycle, r.Site)
+			return nil
+		}
+		highest = max(highest, r.Cycle)
+		return c.present(cycleIndexKey(r.Cycle, r.Site), true, "cycle %d of site %d is missing from the index", r.Cycle, r.Site)
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.v.scan([]byte{tableCycleIndex}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil || len(val) != 0 {
+			c.problem(drop(k), "index of cycles %x: %v", k[1:], record.ErrCorrupt)
+			return nil
+		}
+		_, err = c.v.Cycle(SiteID(n[1]), Cycle(n[0]))
+		if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, record.ErrCorrupt) {
+			return err
+		}
+		if err != nil {
+			c.problem(drop(k), "cycle %d of site %d is in the index only", n[0], n[1])
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := c.v.scan([]byte{tablePast}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 1)
+		if err != nil {
+			c.problem(drop(k), "%v", err)
+			return nil
+		}
+		p, err := decodePast(SiteID(n[0]), val)
+		switch {
+		case err != nil:
+			c.problem(drop(k), "%v", err)
+		case c.sites[SiteID(n[0])] == nil:
+			c.problem(drop(k), "past cycles of site %d, which is not there", n[0])
+		default:
+			highest = max(highest, p.Through)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	last, err := c.v.LastCycle()
+	if err != nil && !errors.Is(err, record.ErrCorrupt) {
+		return err
+	}
+	if err != nil || last < highest {
+		c.problem(set(metaKey("cycle"), uint32Bytes(uint32(highest))), "%d cycles are counted, but there is a cycle %d", last, highest)
+	}
+	c.last = max(c.last, highest)
+	return nil
 }
 
 // restore makes a document that cannot be read, or that its URL or site lacks, one to fetch.
@@ -188,7 +297,7 @@ func (c *checker) docs() error {
 			c.have = append(c.have, 0)
 		}
 		c.have[id/8] |= 1 << (id % 8)
-		if to, err := c.v.Find(d.URL); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, errCorrupt) {
+		if to, err := c.v.Find(d.URL); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, record.ErrCorrupt) {
 			return err
 		} else if err != nil {
 			c.problem(set(urlKey(d.URL), binary.BigEndian.AppendUint32(nil, n[0])), "document %d: its URL %s has no number", id, d.URL)
@@ -197,7 +306,7 @@ func (c *checker) docs() error {
 		}
 		counts, ok := c.counts[d.Site]
 		if !ok {
-			s := &Site{ID: d.Site, Name: hostOf(d.URL), Rules: Rules{Scope: "host", Within: hostOf(d.URL)}, Seeds: []string{d.URL}, State: SiteCrawling, Partial: true, PartialWhy: "repaired", FirstCycle: max(d.Cycle, 1), LastCycle: max(c.last, 1)}
+			s := &Site{ID: d.Site, Name: HostOf(d.URL), Rules: Rules{Scope: "host", Within: HostOf(d.URL)}, Seeds: []string{d.URL}, State: SiteCrawling, Partial: true, PartialWhy: "repaired", FirstCycle: max(d.Cycle, 1), LastCycle: max(c.last, 1)}
 			c.problem(func(b *pebble.Batch) error { return putJSON(b, key(tableSite, uint32(s.ID)), s) }, "document %d belongs to site %d, which is not there", id, d.Site)
 			counts = new(Counters)
 			c.counts[d.Site], c.sites[d.Site] = counts, s
@@ -206,12 +315,12 @@ func (c *checker) docs() error {
 		if err := c.present(key(tableSiteDoc, uint32(d.Site), n[0]), true, "document %d is missing from its site", id); err != nil {
 			return err
 		}
-		if err := c.present(queueKey(d.Site, hostOf(d.URL), id), d.State == Queued, "document %d is %s, the queue differs", id, d.State); err != nil {
+		if err := c.present(queueKey(d.Site, HostOf(d.URL), id), d.State == Queued, "document %d is %s, the queue differs", id, d.State); err != nil {
 			return err
 		}
 		if d.LinksOf != 0 {
 			_, err := c.v.linksAt(id, d.LinksOf)
-			if err != nil && !errors.Is(err, errCorrupt) && !errors.Is(err, ErrNotFound) {
+			if err != nil && !errors.Is(err, record.ErrCorrupt) && !errors.Is(err, ErrNotFound) {
 				return err
 			}
 			if err != nil {
@@ -257,7 +366,7 @@ func putJSON(b *pebble.Batch, k []byte, s *Site) error {
 func (c *checker) urls() error {
 	return c.v.scan([]byte{tableURL}, nil, func(k, val []byte) error {
 		if len(val) != 4 {
-			c.problem(drop(k), "url %s: %v", k[1:], errCorrupt)
+			c.problem(drop(k), "url %s: %v", k[1:], record.ErrCorrupt)
 			return nil
 		}
 		id := graph.Node(binary.BigEndian.Uint32(val))
@@ -265,7 +374,7 @@ func (c *checker) urls() error {
 			return nil
 		}
 		site := c.siteOf(id)
-		if site == 0 || hostOf(string(k[1:])) == "" {
+		if site == 0 || HostOf(string(k[1:])) == "" {
 			c.problem(drop(k), "url %s has the number %d, which no document has", k[1:], id)
 			return nil
 		}
@@ -310,7 +419,7 @@ func (c *checker) queue() error {
 			return nil
 		}
 		d, err := c.v.Doc(id)
-		if err != nil || d.State != Queued || d.Site != site || hostOf(d.URL) != host {
+		if err != nil || d.State != Queued || d.Site != site || HostOf(d.URL) != host {
 			c.problem(drop(k), "the queue of %s holds document %d, which does not wait there", host, id)
 		}
 		return nil
@@ -342,9 +451,8 @@ func (c *checker) links() error {
 	})
 }
 
-// history checks the tables of fetches and cycles.
-func (c *checker) history() error {
-	err := c.v.scan([]byte{tableVisit}, nil, func(k, val []byte) error {
+func (c *checker) visits() error {
+	return c.v.scan([]byte{tableVisit}, nil, func(k, val []byte) error {
 		n, err := numbers(k, 2)
 		if err == nil {
 			_, err = decodeVisit(Cycle(n[1]), val)
@@ -356,35 +464,44 @@ func (c *checker) history() error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	err = c.v.scan([]byte{tableSiteCycle}, nil, func(k, val []byte) error {
-		n, err := numbers(k, 2)
-		if err == nil {
-			_, err = decodeSiteCycle(SiteID(n[0]), Cycle(n[1]), val)
+}
+
+// cycleOf tells whether the cycle is there that a row of a site belongs to. The rows of a
+// cycle follow each other, so that one look at the store serves them all.
+func (c *checker) cycleOf() func(site, cycle uint32) (bool, error) {
+	var at [2]uint32
+	there := false
+	return func(site, cycle uint32) (bool, error) {
+		if at != [2]uint32{site, cycle} {
+			_, err := c.v.get(cycleKey(SiteID(site), Cycle(cycle)))
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return false, err
+			}
+			at, there = [2]uint32{site, cycle}, err == nil
 		}
-		if err != nil {
-			c.problem(drop(k), "cycle of a site %x: %v", k[1:], err)
-		} else if c.sites[SiteID(n[0])] == nil || Cycle(n[1]) > c.last {
-			c.problem(drop(k), "cycle %d of site %d: one of them is not there", n[1], n[0])
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+		return there, nil
 	}
-	err = c.v.scan([]byte{tableNew}, nil, func(k, val []byte) error {
+}
+
+// history checks what is kept of each cycle.
+func (c *checker) history() error {
+	there := c.cycleOf()
+	err := c.v.scan([]byte{tableNew}, nil, func(k, val []byte) error {
 		n, err := numbers(k, 3)
 		if err != nil || len(val) != 1 || !c.hasDoc(graph.Node(n[2])) {
 			c.problem(drop(k), "newcomer %x: %v", k[1:], err)
+			return nil
 		}
-		return nil
+		ok, err := there(n[0], n[1])
+		if !ok && err == nil {
+			c.problem(drop(k), "newcomer %d of site %d in cycle %d, which is not there", n[2], n[0], n[1])
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	err = c.v.scan([]byte{tableRefetch}, nil, func(k, val []byte) error {
+	return c.v.scan([]byte{tableRefetch}, nil, func(k, val []byte) error {
 		n, err := numbers(k, 3)
 		var r *Refetch
 		if err == nil {
@@ -394,6 +511,12 @@ func (c *checker) history() error {
 			c.problem(drop(k), "refetch %x: %v", k[1:], err)
 			return nil
 		}
+		if ok, err := there(n[0], n[1]); err != nil {
+			return err
+		} else if !ok {
+			c.problem(drop(k), "refetch of document %d at site %d in cycle %d, which is not there", n[2], n[0], n[1])
+			return nil
+		}
 		lost := 0
 		for _, list := range []*[]graph.Node{&r.Gained, &r.Found, &r.Led, &r.Shown, &r.Same} {
 			all := len(*list)
@@ -401,14 +524,15 @@ func (c *checker) history() error {
 			lost += all - len(*list)
 		}
 		if lost > 0 {
-			c.problem(set(k, r.encode()), "the fetch of document %d in cycle %d of site %d names %d documents that are not there", r.Page, n[1], n[0], lost)
+			c.problem(set(k, refetchFields.Encode(r)), "the fetch of document %d in cycle %d of site %d names %d documents that are not there", r.Page, n[1], n[0], lost)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	err = c.v.scan([]byte{tableRecord}, nil, func(k, _ []byte) error {
+}
+
+// records checks what is kept for revisit policies, whose format is not the store's.
+func (c *checker) records() error {
+	err := c.v.scan([]byte{tableRecord}, nil, func(k, _ []byte) error {
 		if n, err := numbers(k, 2); err != nil || c.sites[SiteID(n[0])] == nil {
 			c.problem(drop(k), "record of a cycle %x belongs to no site", k[1:])
 		}
@@ -417,9 +541,40 @@ func (c *checker) history() error {
 	if err != nil {
 		return err
 	}
-	return c.v.scan([]byte{tableHost}, nil, func(k, val []byte) error {
+	var site, last uint32
+	return c.v.scan([]byte{tableRecords}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil || c.sites[SiteID(n[0])] == nil {
+			c.problem(drop(k), "records of cycles %x belong to no site", k[1:])
+			return nil
+		}
+		row, err := decodePack(val)
+		if err != nil || len(row) == 0 || row[0].cycle != Cycle(n[1]) {
+			c.problem(drop(k), "records of site %d from cycle %d on: %v", n[0], n[1], cmp.Or(err, record.ErrCorrupt))
+			return nil
+		}
+		if n[0] == site && n[1] <= last {
+			c.problem(drop(k), "records of site %d from cycle %d on begin before those of the row before end", n[0], n[1])
+			return nil
+		}
+		site, last = n[0], uint32(row[len(row)-1].cycle)
+		return nil
+	})
+}
+
+func (c *checker) hosts() error {
+	err := c.v.scan([]byte{tableHost}, nil, func(k, val []byte) error {
 		if _, err := decodeHost(string(k[1:]), val); err != nil {
 			c.problem(drop(k), "host %s: %v", k[1:], err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.v.scan([]byte{tableRobots}, nil, func(k, val []byte) error {
+		if _, err := decodeRobots(string(k[1:]), val); err != nil {
+			c.problem(drop(k), "%v", err)
 		}
 		return nil
 	})
@@ -437,7 +592,7 @@ func (c *checker) digests() error {
 func (c *checker) counters() error {
 	for site, want := range c.counts {
 		have, err := c.v.Counters(site)
-		if err != nil && !errors.Is(err, errCorrupt) {
+		if err != nil && !errors.Is(err, record.ErrCorrupt) {
 			return err
 		}
 		if err != nil {
@@ -445,7 +600,7 @@ func (c *checker) counters() error {
 		}
 		want.Fetches, want.Bytes, want.Errors = have.Fetches, have.Bytes, have.Errors
 		if err != nil || *have != *want {
-			c.problem(set(key(tableCounters, uint32(site)), want.encode()), "counters of site %d are %s, want %s", site, have.text(), want.text())
+			c.problem(set(key(tableCounters, uint32(site)), counterFields.Encode(want)), "counters of site %d are %s, want %s", site, have.text(), want.text())
 		}
 	}
 	return nil

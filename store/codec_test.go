@@ -61,23 +61,34 @@ func TestRecordsKeepEveryField(t *testing.T) {
 		re Refetch
 		h  Host
 		v  Visit
-		sc SiteCycle
+		cy CycleRecord
+		pa PastCycles
+		ro Robots
 	)
 	fill(reflect.ValueOf(&re).Elem(), r)
 	fill(reflect.ValueOf(&h).Elem(), r)
 	fill(reflect.ValueOf(&v).Elem(), r)
-	fill(reflect.ValueOf(&sc).Elem(), r)
-	if got, err := decodeRefetch(re.Page, re.encode()); err != nil || !reflect.DeepEqual(*got, re) {
+	fill(reflect.ValueOf(&cy).Elem(), r)
+	fill(reflect.ValueOf(&pa).Elem(), r)
+	fill(reflect.ValueOf(&ro).Elem(), r)
+	pa.resume = 7
+	if got, err := decodeRefetch(re.Page, refetchFields.Encode(&re)); err != nil || !reflect.DeepEqual(*got, re) {
 		t.Errorf("refetch: %+v, %v, want %+v", got, err, re)
 	}
-	if got, err := decodeHost(h.Origin, h.encode()); err != nil || !reflect.DeepEqual(*got, h) {
+	if got, err := decodeHost(h.Origin, hostFields.Encode(&h)); err != nil || !reflect.DeepEqual(*got, h) {
 		t.Errorf("host: %+v, %v, want %+v", got, err, h)
 	}
-	if got, err := decodeVisit(v.Cycle, v.encode()); err != nil || got != v {
+	if got, err := decodeVisit(v.Cycle, visitFields.Encode(&v)); err != nil || got != v {
 		t.Errorf("visit: %+v, %v, want %+v", got, err, v)
 	}
-	if got, err := decodeSiteCycle(sc.Site, sc.Cycle, sc.encode()); err != nil || *got != sc {
-		t.Errorf("site cycle: %+v, %v, want %+v", got, err, sc)
+	if got, err := decodeCycle(cy.Site, cy.Cycle, cycleFields.Encode(&cy)); err != nil || *got != cy {
+		t.Errorf("cycle: %+v, %v, want %+v", got, err, cy)
+	}
+	if got, err := decodePast(1, pastFields.Encode(&pa)); err != nil || *got != pa {
+		t.Errorf("past cycles: %+v, %v, want %+v", got, err, pa)
+	}
+	if got, err := decodeRobots(ro.Origin, robotsFields.Encode(&ro)); err != nil || !reflect.DeepEqual(*got, ro) {
+		t.Errorf("robots.txt: %+v, %v, want %+v", got, err, ro)
 	}
 	var c Counters
 	for i := range c.State {
@@ -87,7 +98,7 @@ func TestRecordsKeepEveryField(t *testing.T) {
 		c.Kind[i] = -r.Int64()
 	}
 	c.New, c.Gone, c.Fetches, c.Bytes, c.Errors, c.Distinct = 1, 2, 3, 4, 5, 6
-	if got, err := decodeCounters(c.encode()); err != nil || *got != c {
+	if got, err := decodeCounters(counterFields.Encode(&c)); err != nil || *got != c {
 		t.Errorf("counters: %+v, %v, want %+v", got, err, c)
 	}
 }
@@ -95,7 +106,7 @@ func TestRecordsKeepEveryField(t *testing.T) {
 // TestRefetchOfOldStores: a fetch written before there were audits is one that was chosen.
 func TestRefetchOfOldStores(t *testing.T) {
 	old := Refetch{Page: 3, Order: 2, At: 5, Status: 200, Found: []graph.Node{7}, Led: []graph.Node{7}}
-	b := old.encode()
+	b := refetchFields.Encode(&old)
 	got, err := decodeRefetch(3, b)
 	if err != nil || got.Audit || got.Gap != 0 || got.Shown != nil || !reflect.DeepEqual(*got, old) {
 		t.Errorf("refetch: %+v, %v, want %+v", got, err, old)
@@ -103,7 +114,7 @@ func TestRefetchOfOldStores(t *testing.T) {
 	audit := old
 	audit.Audit, audit.Gap, audit.Shown = true, 4, []graph.Node{6, 7}
 	// What an older program would make of it: the tags that it knows come first.
-	if a := audit.encode(); string(a[:len(b)]) != string(b) {
+	if a := refetchFields.Encode(&audit); string(a[:len(b)]) != string(b) {
 		t.Errorf("an audit is encoded as %x, which does not begin with %x", a, b)
 	}
 }
@@ -128,6 +139,9 @@ func TestCheckRefetch(t *testing.T) {
 	bad := good
 	bad.Shown = []graph.Node{d.ID, 77}
 	for c, r := range []Refetch{good, bad} {
+		if err := db.OpenCycle(&CycleRecord{Site: s.ID, Kind: Revisit}); err != nil {
+			t.Fatal(err)
+		}
 		if err := db.PutRefetch(s.ID, Cycle(c+1), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +179,7 @@ func FuzzRecords(f *testing.F) {
 	d := &Doc{URL: "http://a/", State: Fetched, Kind: Page, Title: "t", FoundOn: 3, DuplicateOf: graph.None}
 	f.Add(d.encode())
 	f.Add(appendLinks(nil, []Link{{To: 3, Kind: ViaAnchor, Place: 9}, {To: 1}}))
-	f.Add((&Refetch{Gained: []graph.Node{1, 2}, Order: 2}).encode())
+	f.Add(refetchFields.Encode(&Refetch{Gained: []graph.Node{1, 2}, Order: 2}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if d, err := decodeDoc(1, b); err == nil {
 			again, err := decodeDoc(1, d.encode())
@@ -182,7 +196,10 @@ func FuzzRecords(f *testing.F) {
 		decodeRefetch(1, b)
 		decodeHost("x", b)
 		decodeVisit(1, b)
-		decodeSiteCycle(1, 1, b)
+		decodeCycle(1, 1, b)
+		decodePast(1, b)
+		decodeRobots("x", b)
+		decodePack(b)
 		decodeCounters(b)
 	})
 }

@@ -1,13 +1,13 @@
 package store
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-
-	"forage/graph"
+	"forage/store/record"
 )
 
-// A Cycle numbers the rounds of discovery over the whole store from 1.
+// A Cycle numbers the cycles of a store from 1, over all its sites, in the order in which
+// they were opened. Cycles of several sites run at the same time.
 type Cycle uint32
 
 // A CycleKind tells what a cycle was for.
@@ -15,206 +15,184 @@ type CycleKind string
 
 // The kinds of cycles.
 const (
-	FirstVisit  CycleKind = "crawl"   // sites are visited for the first time, or further
+	FirstVisit  CycleKind = "crawl"   // the site is visited for the first time, or further
 	Revisit     CycleKind = "revisit" // some old documents are fetched again
 	FullRecrawl CycleKind = "full"    // all of them are
 )
 
-// A CycleRecord is one cycle over all its sites.
+// A CycleRecord is one cycle of one site. Only in a store that was migrated from format 1,
+// where a cycle was one round over all sites, do several sites have a cycle of one number.
 type CycleRecord struct {
-	Cycle   Cycle     `json:"cycle"`
-	Kind    CycleKind `json:"kind"`
-	Policy  string    `json:"policy,omitempty"`
-	Budget  string    `json:"budget,omitempty"` // as asked for: "10", "5%"
-	At      Time      `json:"at"`               // the crawl's clock when it began
-	Ended   Time      `json:"ended,omitempty"`  // 0: it is running or was interrupted
-	Fetched int64     `json:"fetched"`          // answers to requests for documents
-	Old     int64     `json:"refetched"`        // of old documents
-	New     int64     `json:"new_pages"`        // duplicates left out
-	Bytes   int64     `json:"bytes"`
-	Errors  int64     `json:"errors,omitempty"`
+	Cycle  Cycle // of the store; OpenCycle gives it
+	Site   SiteID
+	Kind   CycleKind
+	Policy string // that chose what was fetched; empty: none was needed
+	Budget string // as asked for: "10", "5%"
+	Run    Cycle  // what the cycles have in common that one run opened: the number of the first
+	Limit  int    // old documents that may be fetched again; -1: all of them
+
+	At    Time  // the crawl's clock when it began
+	Ended Time  // the same when it ended; 0: it is open, which is running or interrupted
+	Took  int64 // milliseconds of real time in which it was worked on, over all runs
+	Done  bool  // what it was to fetch has been fetched; a cycle that ended without gave up
+
+	Fetched   int64 // answers to requests for documents
+	Refetched int64 // of these, of old documents
+	Pages     int64 // that answered for the first time, duplicates included
+	New       int64 // of these, new for certain, duplicates left out
+	Unknown   int64 // of these, nobody knows whether they are new
+	Bytes     int64 // received
+	Errors    int64 // fetches that failed
 }
 
-// A SiteCycle is the outcome of a cycle at one site.
-type SiteCycle struct {
-	Site    SiteID
-	Cycle   Cycle
-	Kind    CycleKind
-	At      Time
-	Budget  int   // old documents that may be fetched; -1: all
-	Fetched int   // answers
-	Old     int   // of old documents
-	New     int   // pages that answered for the first time, duplicates included
-	Bytes   int64 // received
-	Done    bool  // the cycle ended at this site
-}
+// cycleFields is the record of a cycle. Tags 1 to 8 are what format 1 kept of a site's cycle.
+var cycleFields = record.New(
+	record.Text(1, func(c *CycleRecord) *CycleKind { return &c.Kind }),
+	record.Int(2, func(c *CycleRecord) *Time { return &c.At }),
+	record.Int(3, func(c *CycleRecord) *int { return &c.Limit }),
+	record.Uint(4, func(c *CycleRecord) *int64 { return &c.Fetched }),
+	record.Uint(5, func(c *CycleRecord) *int64 { return &c.Refetched }),
+	record.Uint(6, func(c *CycleRecord) *int64 { return &c.Bytes }),
+	record.Uint(7, func(c *CycleRecord) *int64 { return &c.Pages }),
+	record.Bool(8, func(c *CycleRecord) *bool { return &c.Done }),
+	record.Int(9, func(c *CycleRecord) *Time { return &c.Ended }),
+	record.Uint(10, func(c *CycleRecord) *int64 { return &c.Took }),
+	record.Uint(11, func(c *CycleRecord) *int64 { return &c.New }),
+	record.Uint(12, func(c *CycleRecord) *int64 { return &c.Unknown }),
+	record.Uint(13, func(c *CycleRecord) *int64 { return &c.Errors }),
+	record.Text(14, func(c *CycleRecord) *string { return &c.Policy }),
+	record.Text(15, func(c *CycleRecord) *string { return &c.Budget }),
+	record.Uint(16, func(c *CycleRecord) *Cycle { return &c.Run }),
+)
 
-// A Refetch is one fetch of an old document and what it led to. The refetches of a site's
-// cycle, in their Order, with its SiteCycle, are all that a revisit policy is told.
-type Refetch struct {
-	Order       int // 0, 1, … within the site and cycle
-	Page        graph.Node
-	At          Time
-	Status      int
-	Bytes       int64
-	NotModified bool         // answered 304
-	Changed     bool         // its body is not that of the fetch before
-	Gone        bool         // answered 404 or 410
-	Gained      []graph.Node // documents that it links to and did not at the fetch before
-	Lost        int          // links that it had and has no longer
-	Found       []graph.Node // documents first found through this fetch, chains included, breadth-first
-	Led         []graph.Node // N(page): all new pages of the cycle that it leads to, ascending; set when the cycle ends
-	Audit       bool         // chosen whatever was expected of it; false in a full recrawl
-	Gap         int          // of an audit: cycles of the site since the document was fetched before
-	Shown       []graph.Node // of an audit: the pages found since the fetch before, by whatever fetch, that it leads to
-	Same        []graph.Node // of a feed or sitemap: documents that it says to be as they were at their last fetch
-}
-
-// A Visit is one answered fetch of a document.
-type Visit struct {
-	Cycle  Cycle
-	At     Time
-	Status int
-	Digest uint64 // 0: no body
-	Bytes  int64
-}
-
-func (v *Visit) encode() []byte {
-	var w writer
-	w.int(1, v.At)
-	w.uint(2, uint64(v.Status))
-	w.uint(3, v.Digest)
-	w.uint(4, uint64(v.Bytes))
-	return w.b
-}
-
-func decodeVisit(c Cycle, b []byte) (Visit, error) {
-	v := Visit{Cycle: c}
-	err := fields(b, func(f field) error {
-		switch f.tag {
-		case 1:
-			v.At = f.int()
-		case 2:
-			v.Status = int(f.v)
-		case 3:
-			v.Digest = f.v
-		case 4:
-			v.Bytes = int64(f.v)
-		}
-		return nil
-	})
-	return v, err
-}
-
-func (r *Refetch) encode() []byte {
-	var w writer
-	w.uint(1, uint64(r.Order))
-	w.int(2, r.At)
-	w.uint(3, uint64(r.Status))
-	w.uint(4, uint64(r.Bytes))
-	w.bool(5, r.NotModified)
-	w.bool(6, r.Changed)
-	w.bool(7, r.Gone)
-	w.nodes(8, r.Gained)
-	w.uint(9, uint64(r.Lost))
-	w.nodes(10, r.Found)
-	w.nodes(11, r.Led)
-	w.bool(12, r.Audit)
-	w.nodes(13, r.Shown)
-	w.nodes(14, r.Same)
-	w.uint(15, uint64(r.Gap))
-	return w.b
-}
-
-func decodeRefetch(page graph.Node, b []byte) (*Refetch, error) {
-	r := &Refetch{Page: page}
-	err := fields(b, func(f field) (err error) {
-		switch f.tag {
-		case 1:
-			r.Order = int(f.v)
-		case 2:
-			r.At = f.int()
-		case 3:
-			r.Status = int(f.v)
-		case 4:
-			r.Bytes = int64(f.v)
-		case 5:
-			r.NotModified = f.v != 0
-		case 6:
-			r.Changed = f.v != 0
-		case 7:
-			r.Gone = f.v != 0
-		case 8:
-			r.Gained, err = f.nodes()
-		case 9:
-			r.Lost = int(f.v)
-		case 10:
-			r.Found, err = f.nodes()
-		case 11:
-			r.Led, err = f.nodes()
-		case 12:
-			r.Audit = f.v != 0
-		case 13:
-			r.Shown, err = f.nodes()
-		case 14:
-			r.Same, err = f.nodes()
-		case 15:
-			r.Gap = int(f.v)
-		}
-		return err
-	})
-	return r, err
-}
-
-func (s *SiteCycle) encode() []byte {
-	var w writer
-	w.string(1, string(s.Kind))
-	w.int(2, s.At)
-	w.int(3, int64(s.Budget))
-	w.uint(4, uint64(s.Fetched))
-	w.uint(5, uint64(s.Old))
-	w.uint(6, uint64(s.Bytes))
-	w.uint(7, uint64(s.New))
-	w.bool(8, s.Done)
-	return w.b
-}
-
-func decodeSiteCycle(site SiteID, c Cycle, b []byte) (*SiteCycle, error) {
-	s := &SiteCycle{Site: site, Cycle: c}
-	err := fields(b, func(f field) error {
-		switch f.tag {
-		case 1:
-			s.Kind = CycleKind(f.bytes)
-		case 2:
-			s.At = f.int()
-		case 3:
-			s.Budget = int(f.int())
-		case 4:
-			s.Fetched = int(f.v)
-		case 5:
-			s.Old = int(f.v)
-		case 6:
-			s.Bytes = int64(f.v)
-		case 7:
-			s.New = int(f.v)
-		case 8:
-			s.Done = f.v != 0
-		}
-		return nil
-	})
-	return s, err
-}
-
-func decodeCycle(b []byte) (*CycleRecord, error) {
-	c := new(CycleRecord)
-	if err := json.Unmarshal(b, c); err != nil {
-		return nil, fmt.Errorf("cycle: %w: %v", errCorrupt, err)
+func decodeCycle(site SiteID, c Cycle, b []byte) (*CycleRecord, error) {
+	r := &CycleRecord{Site: site, Cycle: c}
+	if err := cycleFields.Decode(b, r); err != nil {
+		return nil, fmt.Errorf("cycle %d of site %d: %w", c, site, err)
 	}
-	return c, nil
+	return r, nil
 }
 
-// Failed reports whether the fetch showed nothing: no answer, or one that says nothing of the
-// document.
-func (r *Refetch) Failed() bool {
-	return !r.NotModified && !r.Gone && (r.Status < 200 || r.Status >= 400)
+// condensable reports whether r may be condensed.
+func (r *CycleRecord) condensable() bool { return r.Kind == Revisit && r.Ended != 0 }
+
+// OpenCycle gives r the next number of the store and puts it. The number is taken when the
+// window is committed, together with the record.
+func (db *DB) OpenCycle(r *CycleRecord) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.lastCycle == ^Cycle(0) {
+		return errors.New("the store is full: all numbers of cycles are given out")
+	}
+	r.Cycle = db.lastCycle + 1
+	return db.putCycle(r)
+}
+
+// PutCycle writes a cycle. One that has ended should not be put again: it may have been
+// condensed since.
+func (db *DB) PutCycle(r *CycleRecord) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.putCycle(r)
+}
+
+func (db *DB) putCycle(r *CycleRecord) error {
+	if r.Cycle == 0 || r.Site == 0 {
+		return fmt.Errorf("put cycle %d of site %d: want numbers above 0", r.Cycle, r.Site)
+	}
+	w := db.window()
+	if r.Cycle > db.lastCycle {
+		db.lastCycle = r.Cycle
+		if err := w.Set(metaKey("cycle"), uint32Bytes(uint32(r.Cycle)), nil); err != nil {
+			return err
+		}
+	}
+	if n, known := db.ended[r.Site]; known && r.condensable() {
+		db.ended[r.Site] = n + 1
+	}
+	return errors.Join(
+		w.Set(cycleKey(r.Site, r.Cycle), cycleFields.Encode(r), nil),
+		w.Set(cycleIndexKey(r.Cycle, r.Site), nil, nil),
+	)
+}
+
+// LastCycle returns the highest number of a cycle so far, 0 before the first one, the one of
+// this window included.
+func (db *DB) LastCycle() (Cycle, error) {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	return db.lastCycle, nil
+}
+
+// LastCycle returns the highest number that a cycle was given so far, 0 before the first one.
+func (v *View) LastCycle() (Cycle, error) {
+	n, err := v.metaNumber("cycle")
+	return Cycle(n), err
+}
+
+// Cycle returns a cycle of a site, ErrNotFound where there is none or it was condensed.
+func (v *View) Cycle(site SiteID, c Cycle) (*CycleRecord, error) {
+	b, err := v.get(cycleKey(site, c))
+	if err != nil {
+		return nil, err
+	}
+	return decodeCycle(site, c, b)
+}
+
+// SiteCycles calls yield for each cycle of a site that was not condensed, the first one
+// first, until it returns false.
+func (v *View) SiteCycles(site SiteID, yield func(*CycleRecord) bool) error {
+	return v.scan(key(tableCycle, uint32(site)), nil, yieldCycles(yield))
+}
+
+// SiteCyclesBack is SiteCycles with the latest one first. It reads no further than it yields.
+func (v *View) SiteCyclesBack(site SiteID, yield func(*CycleRecord) bool) error {
+	return v.scanBack(key(tableCycle, uint32(site)), yieldCycles(yield))
+}
+
+func yieldCycles(yield func(*CycleRecord) bool) func(k, val []byte) error {
+	return func(k, val []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			return err
+		}
+		c, err := decodeCycle(SiteID(n[0]), Cycle(n[1]), val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(c))
+	}
+}
+
+// Cycles calls yield for each cycle of all sites that was not condensed, from number `from`
+// on, in the order of their numbers, until it returns false.
+func (v *View) Cycles(from Cycle, yield func(*CycleRecord) bool) error {
+	return v.scan([]byte{tableCycleIndex}, key(tableCycleIndex, uint32(from)), v.lookUpCycles(yield))
+}
+
+// CyclesBack calls yield for each cycle of all sites that was not condensed, the latest one
+// first. It reads no further than it yields.
+func (v *View) CyclesBack(yield func(*CycleRecord) bool) error {
+	return v.scanBack([]byte{tableCycleIndex}, v.lookUpCycles(yield))
+}
+
+func (v *View) lookUpCycles(yield func(*CycleRecord) bool) func(k, val []byte) error {
+	return func(k, _ []byte) error {
+		n, err := numbers(k, 2)
+		if err != nil {
+			return err
+		}
+		c, err := v.Cycle(SiteID(n[1]), Cycle(n[0]))
+		if errors.Is(err, ErrNotFound) {
+			// The view of a DB is not one moment: the cycle may have been condensed since.
+			if _, err := v.get(k); errors.Is(err, ErrNotFound) {
+				return nil
+			}
+			err = fmt.Errorf("cycle %d of site %d: %w: it has no record", n[0], n[1], record.ErrCorrupt)
+		}
+		if err != nil {
+			return err
+		}
+		return stopped(yield(c))
+	}
 }

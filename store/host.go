@@ -1,50 +1,86 @@
 package store
 
-// A Host is what is remembered of an origin between runs: its robots.txt, and until when it
-// must be left alone.
+import (
+	"errors"
+	"fmt"
+	"forage/store/record"
+)
+
+// A Host is what is remembered of a host between runs: how its robots.txt answered, and until
+// when it must be left alone.
 type Host struct {
-	Origin        string // scheme://host:port
+	Origin        string // as the crawl names it
 	LastRequest   int64  // when a request was last sent, milliseconds since the epoch
 	NotBefore     int64  // milliseconds since the epoch: Retry-After, backoff
 	Failures      int    // in a row
 	RobotsAt      Time   // when robots.txt was fetched; 0: never
 	RobotsStatus  int    // HTTP status; 0: unreachable
-	RobotsBody    []byte // at most 500 KiB
 	RobotsProblem string // why everything is disallowed although nothing says so
 }
 
-func (h *Host) encode() []byte {
-	var w writer
-	w.int(1, h.LastRequest)
-	w.int(2, h.NotBefore)
-	w.uint(3, uint64(h.Failures))
-	w.int(4, h.RobotsAt)
-	w.uint(5, uint64(h.RobotsStatus))
-	w.string(6, string(h.RobotsBody))
-	w.string(7, h.RobotsProblem)
-	return w.b
-}
+// Tag 6 was a body of robots.txt, which no release wrote.
+var hostFields = record.New(
+	record.Int(1, func(h *Host) *int64 { return &h.LastRequest }),
+	record.Int(2, func(h *Host) *int64 { return &h.NotBefore }),
+	record.Uint(3, func(h *Host) *int { return &h.Failures }),
+	record.Int(4, func(h *Host) *Time { return &h.RobotsAt }),
+	record.Uint(5, func(h *Host) *int { return &h.RobotsStatus }),
+	record.Text(7, func(h *Host) *string { return &h.RobotsProblem }),
+)
 
 func decodeHost(origin string, b []byte) (*Host, error) {
 	h := &Host{Origin: origin}
-	err := fields(b, func(f field) error {
-		switch f.tag {
-		case 1:
-			h.LastRequest = f.int()
-		case 2:
-			h.NotBefore = f.int()
-		case 3:
-			h.Failures = int(f.v)
-		case 4:
-			h.RobotsAt = f.int()
-		case 5:
-			h.RobotsStatus = int(f.v)
-		case 6:
-			h.RobotsBody = append([]byte(nil), f.bytes...)
-		case 7:
-			h.RobotsProblem = string(f.bytes)
-		}
-		return nil
-	})
+	err := hostFields.Decode(b, h)
 	return h, err
+}
+
+// PutHost writes what is to be remembered of a host.
+func (db *DB) PutHost(h *Host) error { return db.set(hostKey(h.Origin), hostFields.Encode(h)) }
+
+// Host returns what is remembered of a host, the zero Host where nothing is.
+func (v *View) Host(origin string) (*Host, error) {
+	b, err := v.get(hostKey(origin))
+	if errors.Is(err, ErrNotFound) {
+		return &Host{Origin: origin}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeHost(origin, b)
+}
+
+// A Robots is the robots.txt of an origin, kept so that it need not be fetched in each cycle.
+type Robots struct {
+	Origin    string // scheme://host:port, without the port where it is that of the scheme
+	FetchedAt Time
+	Expires   Time   // when it should be fetched again
+	Status    int    // HTTP status; 0: unreachable
+	Body      []byte // as received
+}
+
+var robotsFields = record.New(
+	record.Int(1, func(r *Robots) *Time { return &r.FetchedAt }),
+	record.Int(2, func(r *Robots) *Time { return &r.Expires }),
+	record.Uint(3, func(r *Robots) *int { return &r.Status }),
+	record.Bytes(4, func(r *Robots) *[]byte { return &r.Body }),
+)
+
+func decodeRobots(origin string, b []byte) (*Robots, error) {
+	r := &Robots{Origin: origin}
+	if err := robotsFields.Decode(b, r); err != nil {
+		return nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
+	}
+	return r, nil
+}
+
+// PutRobots keeps the robots.txt of an origin in place of the one that is there.
+func (db *DB) PutRobots(r *Robots) error { return db.set(robotsKey(r.Origin), robotsFields.Encode(r)) }
+
+// Robots returns the robots.txt that is kept of an origin, or ErrNotFound.
+func (v *View) Robots(origin string) (*Robots, error) {
+	b, err := v.get(robotsKey(origin))
+	if err != nil {
+		return nil, err
+	}
+	return decodeRobots(origin, b)
 }

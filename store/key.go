@@ -3,30 +3,36 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"forage/graph"
+	"forage/store/record"
 )
 
 // The first byte of a key tells the table. Numbers are big-endian, so that a table's order is
 // that of its numbers; a cycle in the table of links is inverted, so that the latest version
 // comes first.
 const (
-	tableMeta      = 'm' // name → value: "format", "next", "kept"
-	tableURL       = 'u' // URL → id (4 bytes)
-	tableDoc       = 'p' // id → document
-	tableSiteDoc   = 'd' // site, id → nothing
-	tableQueue     = 'q' // site, host, 0, id → nothing
-	tableLinks     = 'l' // id, ^cycle → links as of that cycle
-	tableVisit     = 'v' // id, cycle → visit
-	tableSite      = 's' // site → site
-	tableCounters  = 'k' // site → counters
-	tableCycle     = 'c' // cycle → cycle
-	tableSiteCycle = 'y' // site, cycle → outcome of the cycle at the site
-	tableNew       = 'n' // site, cycle, id → kind: documents that answered first in a later cycle
-	tableRefetch   = 'o' // site, cycle, id → refetch of an old document
-	tableRecord    = 'w' // site, cycle → what revisit policies are told, in their own format
-	tableHost      = 'h' // origin → host
-	tableDigest    = 'b' // site, digest (8 bytes) → id of the first page with this body
+	tableMeta       = 'm' // name → value: "format", "migrating", "next", "sites", "cycle", "kept"
+	tableURL        = 'u' // URL → id (4 bytes)
+	tableDoc        = 'p' // id → document
+	tableSiteDoc    = 'd' // site, id → nothing
+	tableQueue      = 'q' // site, host, 0, id → nothing
+	tableLinks      = 'l' // id, ^cycle → links as of that cycle
+	tableVisit      = 'v' // id, cycle → visit
+	tableSite       = 's' // site → site
+	tableSiteName   = 'i' // name → site (4 bytes)
+	tableCounters   = 'k' // site → counters
+	tableCycle      = 'y' // site, cycle → cycle
+	tableCycleIndex = 'c' // cycle, site → nothing
+	tablePast       = 'z' // site → cycles that were condensed
+	tableNew        = 'n' // site, cycle, id → kind: documents that answered first in a later cycle
+	tableRefetch    = 'o' // site, cycle, id → refetch of an old document
+	tableRecord     = 'w' // site, cycle → what revisit policies are told, in their own format
+	tableRecords    = 'x' // site, first cycle → such records of several cycles, see condense.go
+	tableHost       = 'h' // origin → host
+	tableRobots     = 'r' // origin → robots.txt
+	tableDigest     = 'b' // site, digest (8 bytes) → id of the first page with this body
 )
 
 func key(table byte, n ...uint32) []byte {
@@ -44,6 +50,14 @@ func hostKey(origin string) []byte {
 	return append([]byte{tableHost}, origin...)
 }
 
+func robotsKey(origin string) []byte { return append([]byte{tableRobots}, origin...) }
+func nameKey(name string) []byte     { return append([]byte{tableSiteName}, name...) }
+
+func cycleKey(site SiteID, c Cycle) []byte      { return key(tableCycle, uint32(site), uint32(c)) }
+func cycleIndexKey(c Cycle, site SiteID) []byte { return key(tableCycleIndex, uint32(c), uint32(site)) }
+
+func uint32Bytes(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+
 func queueKey(site SiteID, host string, id graph.Node) []byte {
 	k := append(queueHost(site, host), 0)
 	return binary.BigEndian.AppendUint32(k, uint32(id))
@@ -60,7 +74,7 @@ func digestKey(site SiteID, digest uint64) []byte {
 // numbers reads the n numbers behind the table's byte of a key that holds nothing else.
 func numbers(k []byte, n int) ([]uint32, error) {
 	if len(k) != 1+4*n {
-		return nil, fmt.Errorf("key %x: %w: %d numbers wanted", k, errCorrupt, n)
+		return nil, fmt.Errorf("key %x: %w: %d numbers wanted", k, record.ErrCorrupt, n)
 	}
 	v := make([]uint32, n)
 	for i := range v {
@@ -72,7 +86,7 @@ func numbers(k []byte, n int) ([]uint32, error) {
 // parseQueueKey splits a key of the queue.
 func parseQueueKey(k []byte) (site SiteID, host string, id graph.Node, err error) {
 	if len(k) < 1+4+1+4 || k[len(k)-5] != 0 {
-		return 0, "", 0, fmt.Errorf("key %x: %w", k, errCorrupt)
+		return 0, "", 0, fmt.Errorf("key %x: %w", k, record.ErrCorrupt)
 	}
 	return SiteID(binary.BigEndian.Uint32(k[1:])), string(k[5 : len(k)-5]), graph.Node(binary.BigEndian.Uint32(k[len(k)-4:])), nil
 }
@@ -88,18 +102,15 @@ func after(prefix []byte) []byte {
 	return nil
 }
 
-// hostOf returns the host and port of a normalised URL, as the queue sorts by it.
-func hostOf(url string) string {
-	for i := 0; i+2 < len(url); i++ {
-		if url[i] == ':' && url[i+1] == '/' && url[i+2] == '/' {
-			rest := url[i+3:]
-			for j := 0; j < len(rest); j++ {
-				if c := rest[j]; c == '/' || c == '?' || c == '#' {
-					return rest[:j]
-				}
-			}
-			return rest
-		}
+// HostOf returns the host and port of a normalised URL, "" where it has none. The queue and
+// the crawl's politeness are sorted by it.
+func HostOf(url string) string {
+	_, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return ""
 	}
-	return ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		return rest[:i]
+	}
+	return rest
 }

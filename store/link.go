@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"forage/graph"
+	"forage/store/record"
 )
 
 // A LinkKind tells by what a document led to another.
@@ -73,7 +74,7 @@ func appendLinks(b []byte, links []Link) []byte {
 }
 
 func decodeLinks(b []byte) ([]Link, error) {
-	bad := func(what string) ([]Link, error) { return nil, fmt.Errorf("links: %w: %s", errCorrupt, what) }
+	bad := func(what string) ([]Link, error) { return nil, fmt.Errorf("links: %w: %s", record.ErrCorrupt, what) }
 	n, k := binary.Uvarint(b)
 	if k <= 0 || n > uint64(len(b)) {
 		return bad("count")

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"forage/store/record"
 	"strconv"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -11,17 +12,62 @@ import (
 // Format is the version of the store's tables and records. A store of an older version is
 // brought up to date when it is opened for writing; one of a newer version is refused. A field
 // added to a record does not change it: absent it reads as zero, and older programs skip it.
-const Format = 1
+//
+//	1  a cycle is one round over all sites: table 'c' holds it as JSON by its number, table
+//	   'y' what it came to at each site
+//	2  a cycle belongs to one site: see tableCycle, tableCycleIndex; sites are found by name
+const Format = 2
 
-// migrations[v] turns a store of version v into one of version v+1. A migration may be
-// killed and run again.
-var migrations = map[int]func(*DB) error{}
+// migrations[v] turns a store of version v into one of version v+1. It is run again from its
+// beginning if it was interrupted anywhere.
+var migrations = map[int]func(*DB, *migration) error{1: fromFormat1}
 
-// migrate brings the store to Format.
-func (db *DB) migrate(readOnly bool) error {
-	b, err := db.get(metaKey("format"))
+// migrationRows bounds the rows that a migration writes at once; tests lower it.
+var migrationRows = 10_000
+
+// A migration writes rows, some at a time.
+type migration struct {
+	db    *DB
+	batch *pebble.Batch
+	step  func() error // called before each write; tests end the migration there
+}
+
+func (m *migration) put(k, val []byte) error {
+	return m.full(m.batch.Set(k, val, nil))
+}
+
+func (m *migration) drop(k []byte) error {
+	return m.full(m.batch.Delete(k, nil))
+}
+
+func (m *migration) full(err error) error {
+	if err == nil && int(m.batch.Count()) >= migrationRows {
+		err = m.flush()
+	}
+	return err
+}
+
+func (m *migration) flush() error {
+	if m.batch.Empty() {
+		return nil
+	}
+	if m.step != nil {
+		if err := m.step(); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(m.batch.Commit(pebble.Sync), m.batch.Close())
+	m.batch = m.db.db.NewBatch()
+	return err
+}
+
+// migrate brings the store to Format. A migration begins with one write that names the new
+// version, so that older programs stay away from then on, and the one that it starts from,
+// under "migrating"; its last write takes that away.
+func (db *DB) migrate(opt Options) error {
+	have, err := db.version("format")
 	if errors.Is(err, ErrNotFound) {
-		if readOnly {
+		if opt.ReadOnly {
 			return fmt.Errorf("%w: it has no format version", ErrNotStore)
 		}
 		return db.db.Set(metaKey("format"), []byte(strconv.Itoa(Format)), pebble.Sync)
@@ -29,27 +75,56 @@ func (db *DB) migrate(readOnly bool) error {
 	if err != nil {
 		return err
 	}
-	have, err := strconv.Atoi(string(b))
-	if err != nil {
-		return fmt.Errorf("format version: %w", errCorrupt)
-	}
-	switch {
-	case have > Format:
+	if have > Format {
 		return fmt.Errorf("its format is version %d, this program knows %d: use a newer forage", have, Format)
-	case have < Format && readOnly:
-		return fmt.Errorf("its format is version %d, older than %d: open it once with 'forage check --repair'", have, Format)
 	}
-	for ; have < Format; have++ {
-		step, ok := migrations[have]
+	from, err := db.version("migrating")
+	switch {
+	case errors.Is(err, ErrNotFound):
+		from = have
+	case err != nil:
+		return err
+	}
+	if from == Format {
+		return nil
+	}
+	if opt.ReadOnly {
+		return fmt.Errorf("its format is version %d, older than %d: open it once for writing, as 'forage check --repair' does", from, Format)
+	}
+	m := &migration{db: db, batch: db.db.NewBatch(), step: opt.step}
+	defer func() { m.batch.Close() }()
+	for ; from < Format; from++ {
+		step, ok := migrations[from]
 		if !ok {
-			return fmt.Errorf("its format is version %d, which this program cannot bring to %d", have, Format)
+			return fmt.Errorf("its format is version %d, which this program cannot bring to %d", from, Format)
 		}
-		if err := step(db); err != nil {
-			return fmt.Errorf("migrate from format %d: %w", have, err)
+		err := errors.Join(
+			m.put(metaKey("format"), []byte(strconv.Itoa(Format))),
+			m.put(metaKey("migrating"), []byte(strconv.Itoa(from))),
+			m.flush(),
+		)
+		if err == nil {
+			err = step(db, m)
 		}
-		if err := db.db.Set(metaKey("format"), []byte(strconv.Itoa(have+1)), pebble.Sync); err != nil {
-			return err
+		if err == nil {
+			err = m.flush()
+		}
+		if err != nil {
+			return fmt.Errorf("migrate from format %d: %w", from, err)
 		}
 	}
-	return nil
+	return errors.Join(m.drop(metaKey("migrating")), m.flush())
+}
+
+// version reads a number of a format.
+func (db *DB) version(name string) (int, error) {
+	b, err := db.get(metaKey(name))
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(string(b))
+	if err != nil {
+		return 0, fmt.Errorf("format version: %w", record.ErrCorrupt)
+	}
+	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,26 +18,31 @@ import (
 // An InUseError tells that another process has the store open.
 type InUseError struct {
 	Dir string
-	PID int // 0: not known
+	PID int // of the process that writes; 0: one that reads, or not known
 }
 
 func (e *InUseError) Error() string {
-	who := "another process"
-	if e.PID != 0 {
-		who = fmt.Sprintf("process %d", e.PID)
+	if e.PID == 0 {
+		return fmt.Sprintf("in use by another process that reads it, and still so after %s; it can be written to when that one ends", patience)
 	}
-	return fmt.Sprintf("in use by %s; 'forage status' and 'forage pages' work beside a running crawl, a second writer has to wait", who)
+	return fmt.Sprintf("in use by process %d; one process at a time may write to it", e.PID)
 }
 
 // An owner is the lock on a store: shared among readers, exclusive for the writer, given
 // up by the system when its process dies.
 type owner struct{ f *os.File }
 
-// patience is how long a reader that holds the lock for a moment is waited for.
-const patience = 2 * time.Second
+// patience is how long others that hold the lock for a moment are waited for. Readers hold it
+// while they copy the store's log, of up to 2 MemTables, 5 ms each; a reader that cannot have
+// a copy holds it until it closes.
+const patience = 10 * time.Second
 
-func acquire(dir string, shared bool) (*owner, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "owner"), os.O_RDWR|os.O_CREATE, 0o644)
+func acquire(dir string, shared bool, patience time.Duration) (*owner, error) {
+	path := filepath.Join(dir, "owner")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if shared && (errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission)) {
+		f, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +50,7 @@ func acquire(dir string, shared bool) (*owner, error) {
 	if shared {
 		how = unix.LOCK_SH
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			break
@@ -59,8 +65,10 @@ func acquire(dir string, shared bool) (*owner, error) {
 		f.Close()
 		return nil, fmt.Errorf("lock: %w", err)
 	}
+	// What a writer that was killed left there may by now be the number of any process.
+	err = f.Truncate(0)
 	if !shared {
-		if err := errors.Join(f.Truncate(0), writePID(f)); err != nil {
+		if err := errors.Join(err, writePID(f)); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("lock: %w", err)
 		}
@@ -81,19 +89,6 @@ func readPID(f *os.File) int {
 		return 0
 	}
 	return pid
-}
-
-// Owner returns the process that has the store of dir open for writing, 0 for none.
-func Owner(dir string) int {
-	f, err := os.Open(filepath.Join(dir, "owner"))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
-		return 0
-	}
-	return readPID(f)
 }
 
 func (o *owner) release() {

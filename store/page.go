@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"forage/graph"
+	"forage/store/record"
 )
 
 // Time is whole seconds since the epoch; 0 means never or not known.
@@ -55,17 +56,17 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// New tells whether a page is new to the web since the site's first visit.
-type New uint8
+// A Novelty tells whether a page is new to the web since the site's first visit.
+type Novelty uint8
 
 // A page is new for certain, certainly not, or nobody can tell.
 const (
-	NotNew New = iota
+	NotNew Novelty = iota
 	IsNew
 	MaybeNew
 )
 
-func (n New) String() string { return [...]string{"no", "yes", "unknown", "unknown"}[n&3] }
+func (n Novelty) String() string { return [...]string{"no", "yes", "unknown", "unknown"}[n&3] }
 
 // A Doc is what the store knows of one URL: a page, a feed, a sitemap, or a URL that has
 // not been fetched. The zero value of a field means not known.
@@ -87,7 +88,7 @@ type Doc struct {
 	FoundOn    graph.Node // document that led here first; graph.None: given by hand or well known
 	Via        LinkKind   // how FoundOn led here
 	Depth      int        // links from a seed, at discovery
-	New        New
+	New        Novelty
 
 	Title       string
 	Canonical   string // normalised URL that the page names as its own
@@ -132,146 +133,73 @@ func (d *Doc) Alive() bool {
 	return d.State == Fetched && d.Gone == 0 && d.Status >= 200 && d.Status < 300
 }
 
+// Outcome is the latest answer in a few words for people; "" where there was none.
+func (d *Doc) Outcome() string {
+	switch {
+	case d.Status == 0:
+		return d.Reason
+	case d.Reason != "":
+		return fmt.Sprintf("status %d: %s", d.Status, d.Reason)
+	}
+	return fmt.Sprintf("status %d", d.Status)
+}
+
+// docFields is the record of a document.
+var docFields = record.New(
+	record.Text(1, func(d *Doc) *string { return &d.URL }),
+	record.Uint(2, func(d *Doc) *SiteID { return &d.Site }),
+	record.Uint(3, func(d *Doc) *State { return &d.State }),
+	record.Uint(4, func(d *Doc) *Kind { return &d.Kind }),
+	record.Text(5, func(d *Doc) *string { return &d.Reason }),
+	record.Uint(6, func(d *Doc) *int { return &d.Status }),
+	record.Uint(7, func(d *Doc) *int { return &d.Attempts }),
+	record.Int(8, func(d *Doc) *Time { return &d.Discovered }),
+	record.Int(9, func(d *Doc) *Time { return &d.FirstSeen }),
+	record.Uint(10, func(d *Doc) *Cycle { return &d.Cycle }),
+	record.Node(11, func(d *Doc) *graph.Node { return &d.FoundOn }),
+	record.Uint(12, func(d *Doc) *LinkKind { return &d.Via }),
+	record.Uint(13, func(d *Doc) *int { return &d.Depth }),
+	record.Uint(14, func(d *Doc) *Novelty { return &d.New }),
+	record.Text(15, func(d *Doc) *string { return &d.Title }),
+	record.Text(16, func(d *Doc) *string { return &d.Canonical }),
+	record.Text(17, func(d *Doc) *string { return &d.ContentType }),
+	record.Uint(18, func(d *Doc) *uint64 { return &d.Digest }),
+	record.Uint(19, func(d *Doc) *int64 { return &d.Bytes }),
+	record.Bool(20, func(d *Doc) *bool { return &d.Truncated }),
+	record.Int(21, func(d *Doc) *Time { return &d.Published }),
+	record.Int(22, func(d *Doc) *Time { return &d.LastMod }),
+	record.Int(23, func(d *Doc) *Time { return &d.LastFetched }),
+	record.Int(24, func(d *Doc) *Time { return &d.Changed }),
+	record.Int(25, func(d *Doc) *Time { return &d.Gone }),
+	record.Uint(26, func(d *Doc) *int { return &d.GoneCycles }),
+	record.Uint(27, func(d *Doc) *Cycle { return &d.GoneIn }),
+	record.Node(28, func(d *Doc) *graph.Node { return &d.DuplicateOf }),
+	record.Text(29, func(d *Doc) *string { return &d.ETag }),
+	record.Text(30, func(d *Doc) *string { return &d.LastModified }),
+	record.Uint(31, func(d *Doc) *int { return &d.Visits }),
+	record.Uint(32, func(d *Doc) *int { return &d.Changes }),
+	record.Uint(33, func(d *Doc) *Cycle { return &d.FetchedIn }),
+	record.Uint(34, func(d *Doc) *Cycle { return &d.LinksOf }),
+	record.Uint(35, func(d *Doc) *int { return &d.NumLinks }),
+	record.Bool(36, func(d *Doc) *bool { return &d.Seed }),
+	record.Bool(37, func(d *Doc) *bool { return &d.Main }),
+	record.Text(38, func(d *Doc) *string { return &d.Given }),
+	record.Bool(39, func(d *Doc) *bool { return &d.Evicted }),
+	record.Bool(40, func(d *Doc) *bool { return &d.Dated }),
+	record.Bool(41, func(d *Doc) *bool { return &d.Named }),
+)
+
 func (d *Doc) encode() []byte {
-	w := writer{make([]byte, 0, 160+len(d.URL)+len(d.Title))}
-	w.string(1, d.URL)
-	w.uint(2, uint64(d.Site))
-	w.uint(3, uint64(d.State))
-	w.uint(4, uint64(d.Kind))
-	w.string(5, d.Reason)
-	w.uint(6, uint64(d.Status))
-	w.uint(7, uint64(d.Attempts))
-	w.int(8, d.Discovered)
-	w.int(9, d.FirstSeen)
-	w.uint(10, uint64(d.Cycle))
-	w.node(11, d.FoundOn)
-	w.uint(12, uint64(d.Via))
-	w.uint(13, uint64(d.Depth))
-	w.uint(14, uint64(d.New))
-	w.string(15, d.Title)
-	w.string(16, d.Canonical)
-	w.string(17, d.ContentType)
-	w.uint(18, d.Digest)
-	w.uint(19, uint64(d.Bytes))
-	w.bool(20, d.Truncated)
-	w.int(21, d.Published)
-	w.int(22, d.LastMod)
-	w.int(23, d.LastFetched)
-	w.int(24, d.Changed)
-	w.int(25, d.Gone)
-	w.uint(26, uint64(d.GoneCycles))
-	w.uint(27, uint64(d.GoneIn))
-	w.node(28, d.DuplicateOf)
-	w.string(29, d.ETag)
-	w.string(30, d.LastModified)
-	w.uint(31, uint64(d.Visits))
-	w.uint(32, uint64(d.Changes))
-	w.uint(33, uint64(d.FetchedIn))
-	w.uint(34, uint64(d.LinksOf))
-	w.uint(35, uint64(d.NumLinks))
-	w.bool(36, d.Seed)
-	w.bool(37, d.Main)
-	w.string(38, d.Given)
-	w.bool(39, d.Evicted)
-	w.bool(40, d.Dated)
-	w.bool(41, d.Named)
-	return w.b
+	return docFields.Append(make([]byte, 0, 160+len(d.URL)+len(d.Title)), d)
 }
 
 func decodeDoc(id graph.Node, b []byte) (*Doc, error) {
 	d := &Doc{ID: id, FoundOn: graph.None, DuplicateOf: graph.None, stored: true}
-	err := fields(b, func(f field) error {
-		switch f.tag {
-		case 1:
-			d.URL = string(f.bytes)
-		case 2:
-			d.Site = SiteID(f.v)
-		case 3:
-			d.State = State(f.v)
-		case 4:
-			d.Kind = Kind(f.v)
-		case 5:
-			d.Reason = string(f.bytes)
-		case 6:
-			d.Status = int(f.v)
-		case 7:
-			d.Attempts = int(f.v)
-		case 8:
-			d.Discovered = f.int()
-		case 9:
-			d.FirstSeen = f.int()
-		case 10:
-			d.Cycle = Cycle(f.v)
-		case 11:
-			d.FoundOn = f.node()
-		case 12:
-			d.Via = LinkKind(f.v)
-		case 13:
-			d.Depth = int(f.v)
-		case 14:
-			d.New = New(f.v)
-		case 15:
-			d.Title = string(f.bytes)
-		case 16:
-			d.Canonical = string(f.bytes)
-		case 17:
-			d.ContentType = string(f.bytes)
-		case 18:
-			d.Digest = f.v
-		case 19:
-			d.Bytes = int64(f.v)
-		case 20:
-			d.Truncated = f.v != 0
-		case 21:
-			d.Published = f.int()
-		case 22:
-			d.LastMod = f.int()
-		case 23:
-			d.LastFetched = f.int()
-		case 24:
-			d.Changed = f.int()
-		case 25:
-			d.Gone = f.int()
-		case 26:
-			d.GoneCycles = int(f.v)
-		case 27:
-			d.GoneIn = Cycle(f.v)
-		case 28:
-			d.DuplicateOf = f.node()
-		case 29:
-			d.ETag = string(f.bytes)
-		case 30:
-			d.LastModified = string(f.bytes)
-		case 31:
-			d.Visits = int(f.v)
-		case 32:
-			d.Changes = int(f.v)
-		case 33:
-			d.FetchedIn = Cycle(f.v)
-		case 34:
-			d.LinksOf = Cycle(f.v)
-		case 35:
-			d.NumLinks = int(f.v)
-		case 36:
-			d.Seed = f.v != 0
-		case 37:
-			d.Main = f.v != 0
-		case 38:
-			d.Given = string(f.bytes)
-		case 39:
-			d.Evicted = f.v != 0
-		case 40:
-			d.Dated = f.v != 0
-		case 41:
-			d.Named = f.v != 0
-		}
-		return nil
-	})
-	if err != nil {
+	if err := docFields.Decode(b, d); err != nil {
 		return nil, fmt.Errorf("document %d: %w", id, err)
 	}
 	if d.URL == "" || d.State >= numStates || d.Kind >= numKinds || d.New > MaybeNew {
-		return nil, fmt.Errorf("document %d: %w: state %d, kind %d, url %q", id, errCorrupt, d.State, d.Kind, d.URL)
+		return nil, fmt.Errorf("document %d: %w: state %d, kind %d, url %q", id, record.ErrCorrupt, d.State, d.Kind, d.URL)
 	}
 	d.was = d.tally()
 	return d, nil

@@ -27,10 +27,11 @@ type model struct {
 	docs  map[graph.Node]Doc
 	links map[graph.Node][]Link
 	cost  map[SiteID]int64
+	history
 }
 
 func (m *model) clone() *model {
-	return &model{maps.Clone(m.docs), maps.Clone(m.links), maps.Clone(m.cost)}
+	return &model{maps.Clone(m.docs), maps.Clone(m.links), maps.Clone(m.cost), m.history.clone()}
 }
 
 // text is the model as text, for comparison.
@@ -43,7 +44,7 @@ func (m *model) text() string {
 		d.was, d.stored = tally{}, false
 		fmt.Fprintf(&b, "%+v %v\n", d, m.links[id])
 		if d.State == Queued {
-			k := fmt.Sprint(d.Site, " ", hostOf(d.URL))
+			k := fmt.Sprint(d.Site, " ", HostOf(d.URL))
 			queue[k] = append(queue[k], id)
 		}
 		if counts[d.Site] == nil {
@@ -57,7 +58,7 @@ func (m *model) text() string {
 	for _, s := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(&b, "%d: %+v\n", s, *counts[s])
 	}
-	return b.String()
+	return b.String() + m.history.text()
 }
 
 // text is what a view shows, in the form of model.text.
@@ -82,23 +83,25 @@ func text(t *testing.T, v *View) string {
 		t.Fatal(err)
 	}
 	var hosts []string
-	if err := v.QueueHosts(func(s SiteID, host string) bool {
-		var list []graph.Node
-		for last, more := graph.None, true; more; { // in pieces of three, as a crawl loads them
-			n := 0
-			if err := v.Queue(s, host, last, func(id graph.Node) bool {
-				list, last = append(list, id), id
-				n++
-				return n < 3
-			}); err != nil {
-				t.Fatal(err)
+	for s := range SiteID(3) {
+		if err := v.QueueHosts(s, func(host string) bool {
+			var list []graph.Node
+			for last, more := graph.None, true; more; { // in pieces of three, as a crawl loads them
+				n := 0
+				if err := v.Queue(s, host, last, func(id graph.Node) bool {
+					list, last = append(list, id), id
+					n++
+					return n < 3
+				}); err != nil {
+					t.Fatal(err)
+				}
+				more = n == 3
 			}
-			more = n == 3
+			hosts = append(hosts, fmt.Sprint(s, " ", host, ": ", list))
+			return true
+		}); err != nil {
+			t.Fatal(err)
 		}
-		hosts = append(hosts, fmt.Sprint(s, " ", host, ": ", list))
-		return true
-	}); err != nil {
-		t.Fatal(err)
 	}
 	slices.Sort(hosts)
 	for _, h := range hosts {
@@ -111,7 +114,8 @@ func text(t *testing.T, v *View) string {
 		}
 		fmt.Fprintf(&b, "%d: %+v\n", s, *c)
 	}
-	return b.String()
+	h := readHistory(t, v, origins)
+	return b.String() + h.text()
 }
 
 func problems(t *testing.T, v *View) []string {
@@ -152,10 +156,10 @@ func simulate(t *testing.T, r *rand.Rand) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(db.PutCycle(&CycleRecord{Cycle: 1000}), db.Sync()); err != nil {
+	if err := db.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	now := &model{map[graph.Node]Doc{}, map[graph.Node][]Link{}, map[SiteID]int64{}}
+	now := &model{map[graph.Node]Doc{}, map[graph.Node][]Link{}, map[SiteID]int64{}, newHistory("a.test", "b.test")}
 	committed := []*model{now.clone()} // the models at the commits since the last sync
 	must := func(err error) {
 		t.Helper()
@@ -169,7 +173,14 @@ func simulate(t *testing.T, r *rand.Rand) {
 		return d
 	}
 	for step := range 600 {
-		switch op := r.IntN(20); {
+		switch op := r.IntN(28); {
+		case op >= 21:
+			now.act(t, db, r, len(now.docs))
+		case op == 20:
+			must(db.Commit())
+			committed = append(committed, now.clone())
+			now.history.condense(t, db, SiteID(1+r.IntN(len(now.names))), r.IntN(6))
+			committed = append(committed, now.clone())
 		case op < 6 || len(now.docs) == 0:
 			d := &Doc{URL: fmt.Sprintf("http://%c.test/%d", 'a'+r.IntN(2), r.IntN(300)), FoundOn: graph.None, DuplicateOf: graph.None, Discovered: int64(step)}
 			d.Site = SiteID(1 + d.URL[7] - 'a')
@@ -183,7 +194,7 @@ func simulate(t *testing.T, r *rand.Rand) {
 			}
 		case op < 11:
 			d := pick()
-			d.State, d.Kind, d.New = State(r.IntN(int(numStates))), Kind(r.IntN(int(numKinds))), New(r.IntN(3))
+			d.State, d.Kind, d.New = State(r.IntN(int(numStates))), Kind(r.IntN(int(numKinds))), Novelty(r.IntN(3))
 			d.Title = strings.Repeat("x", r.IntN(200))
 			d.Gone = int64(r.IntN(2))
 			if r.IntN(4) == 0 {
@@ -263,7 +274,7 @@ func TestRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := errors.Join(db.AddSite(&Site{Name: "a.test"}), db.PutCycle(&CycleRecord{Cycle: 1, Kind: FirstVisit})); err != nil {
+	if err := errors.Join(db.AddSite(&Site{Name: "a.test"}), db.OpenCycle(&CycleRecord{Site: 1, Kind: FirstVisit})); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 6 {
@@ -284,7 +295,16 @@ func TestRepair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(db.PutSiteCycle(&SiteCycle{Site: 1, Cycle: 1}), db.PutHost(&Host{Origin: "http://a.test"}), db.Sync()); err != nil {
+	if err := errors.Join(db.PutHost(&Host{Origin: "http://a.test"}), db.PutRobots(&Robots{Origin: "http://a.test", Status: 404}), db.PutRecord(1, 0, []byte("start"))); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		c := &CycleRecord{Site: 1, Kind: Revisit, At: 1, Ended: 2}
+		if err := errors.Join(db.OpenCycle(c), db.PutRefetch(1, c.Cycle, &Refetch{Page: 0}), db.PutRecord(1, c.Cycle, []byte("record"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(db.Sync(), db.Condense(1, 2), db.Sync()); err != nil {
 		t.Fatal(err)
 	}
 	if p := problems(t, &db.View); len(p) != 0 {
@@ -322,7 +342,7 @@ func TestRepair(t *testing.T) {
 				t.Fatalf("%s %q: after the repair (%d problems before): %q", what, k, seen, p)
 			}
 			// What no other record can tell is lost without a trace: these tables stand alone.
-			alone := strings.IndexByte("vyhonbc", k[0]) >= 0 && what == "dropped" || k[0] == tableQueue || k[0] == tableSiteDoc || string(k) == "mnext"
+			alone := strings.IndexByte("vhonbzxr", k[0]) >= 0 && what == "dropped" || strings.IndexByte("qdw", k[0]) >= 0 || string(k) == "mnext"
 			if seen == 0 && !alone {
 				t.Errorf("%s %q: nobody noticed (it was %x)", what, k, old)
 			}
@@ -357,14 +377,8 @@ func TestFolders(t *testing.T) {
 	if _, err := Open(dir, Options{}); !errors.As(err, &inUse) || inUse.PID != os.Getpid() {
 		t.Errorf("a second writer: %v", err)
 	}
-	if pid := Owner(dir); pid != os.Getpid() {
-		t.Errorf("Owner = %d, want %d", pid, os.Getpid())
-	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
-	}
-	if pid := Owner(dir); pid != 0 {
-		t.Errorf("Owner = %d of a closed store", pid)
 	}
 	for range 2 { // readers share
 		v, err := Open(dir, Options{ReadOnly: true})
@@ -386,5 +400,66 @@ func TestNewerFormat(t *testing.T) {
 	}
 	if _, err := Open("crawl", Options{FS: fsys}); err == nil || !strings.Contains(err.Error(), "newer forage") {
 		t.Errorf("a store of a newer version opens with %v", err)
+	}
+}
+
+// TestDecoded counts the documents that are decoded, by the store and what it shows.
+func TestDecoded(t *testing.T) {
+	db, err := Open("crawl", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	d := &Doc{URL: "http://a/", Site: 1, FoundOn: graph.None, DuplicateOf: graph.None}
+	if _, err := db.Add(d); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Put(d), db.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	v := db.Snapshot()
+	defer v.Close()
+	for i, read := range []func() error{
+		func() error { return nil },
+		func() error { _, err := db.Doc(d.ID); return err },
+		func() error { _, err := v.Doc(d.ID); return err },
+		func() error { return v.Docs(func(*Doc) bool { return true }) },
+		func() error { return db.SiteDocs(1, func(*Doc) bool { return true }) },
+	} {
+		if err := read(); err != nil || db.Decoded() != int64(i) {
+			t.Errorf("after %d reads: Decoded = %d, %v", i, db.Decoded(), err)
+		}
+	}
+}
+
+// TestEvict gives up all links of a document: those of earlier cycles, and those of this window.
+func TestEvict(t *testing.T) {
+	db, err := Open("crawl", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.AddSite(&Site{Name: "a"}))
+	d := &Doc{URL: "http://a/", Site: 1, Title: "t", ETag: "e", FoundOn: graph.None, DuplicateOf: graph.None}
+	_, err = db.Add(d)
+	must(err)
+	for c := range Cycle(3) {
+		must(db.Commit())
+		_, err := db.PutLinks(d, c+1, []Link{{To: d.ID, Place: uint32(c)}})
+		must(err)
+	}
+	must(errors.Join(db.Evict(d), db.Commit()))
+	if got, err := db.Doc(d.ID); err != nil || !got.Evicted || got.LinksOf != 0 || got.Title != "" || got.ETag != "" {
+		t.Errorf("evicted: %+v, %v", got, err)
+	}
+	must(db.LinkHistory(d.ID, func(c Cycle, l []Link) bool { t.Errorf("links of cycle %d are left: %v", c, l); return true }))
+	if p := problems(t, &db.View); len(p) != 0 {
+		t.Errorf("%q", p)
 	}
 }

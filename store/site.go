@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"forage/store/record"
 )
 
 // A SiteID numbers the sites of a store from 1.
@@ -82,22 +83,6 @@ func (c *Counters) Queued() int64 { return c.State[Queued] }
 // Pages is the number of pages, duplicates included.
 func (c *Counters) Pages() int64 { return c.Kind[Page] }
 
-// Add adds o to c.
-func (c *Counters) Add(o *Counters) {
-	for i := range c.State {
-		c.State[i] += o.State[i]
-	}
-	for i := range c.Kind {
-		c.Kind[i] += o.Kind[i]
-	}
-	c.New += o.New
-	c.Gone += o.Gone
-	c.Fetches += o.Fetches
-	c.Bytes += o.Bytes
-	c.Errors += o.Errors
-	c.Distinct += o.Distinct
-}
-
 // A tally is what one document adds to the counters of its site.
 type tally struct {
 	site     SiteID
@@ -127,55 +112,40 @@ func (c *Counters) count(t tally, by int64) {
 	}
 }
 
-func (c *Counters) encode() []byte {
-	var w writer
-	for i, v := range c.State {
-		w.int(1+i, v)
+// counterFields is the record of counters: states from tag 1 on, kinds from tag 16 on.
+var counterFields = record.New(func() (all []record.Field[Counters]) {
+	for i := range int(numStates) {
+		all = append(all, record.Int(1+i, func(c *Counters) *int64 { return &c.State[i] }))
 	}
-	for i, v := range c.Kind {
-		w.int(16+i, v)
+	for i := range int(numKinds) {
+		all = append(all, record.Int(16+i, func(c *Counters) *int64 { return &c.Kind[i] }))
 	}
-	w.int(32, c.New)
-	w.int(33, c.Gone)
-	w.int(34, c.Fetches)
-	w.int(35, c.Bytes)
-	w.int(36, c.Errors)
-	w.int(37, c.Distinct)
-	return w.b
-}
+	return append(all,
+		record.Int(32, func(c *Counters) *int64 { return &c.New }),
+		record.Int(33, func(c *Counters) *int64 { return &c.Gone }),
+		record.Int(34, func(c *Counters) *int64 { return &c.Fetches }),
+		record.Int(35, func(c *Counters) *int64 { return &c.Bytes }),
+		record.Int(36, func(c *Counters) *int64 { return &c.Errors }),
+		record.Int(37, func(c *Counters) *int64 { return &c.Distinct }),
+	)
+}()...)
 
 func decodeCounters(b []byte) (*Counters, error) {
 	c := new(Counters)
-	err := fields(b, func(f field) error {
-		switch {
-		case f.tag >= 1 && f.tag < 1+int(numStates):
-			c.State[f.tag-1] = f.int()
-		case f.tag >= 16 && f.tag < 16+int(numKinds):
-			c.Kind[f.tag-16] = f.int()
-		case f.tag == 32:
-			c.New = f.int()
-		case f.tag == 33:
-			c.Gone = f.int()
-		case f.tag == 34:
-			c.Fetches = f.int()
-		case f.tag == 35:
-			c.Bytes = f.int()
-		case f.tag == 36:
-			c.Errors = f.int()
-		case f.tag == 37:
-			c.Distinct = f.int()
-		}
-		return nil
-	})
-	return c, err
+	if err := counterFields.Decode(b, c); err != nil {
+		return nil, fmt.Errorf("counters: %w", err)
+	}
+	return c, nil
 }
 
+// A site is kept as JSON, not by a codec: it holds lists of texts and a struct, there are few
+// of them, and each is written once a cycle.
 func encodeSite(s *Site) ([]byte, error) { return json.Marshal(s) }
 
 func decodeSite(b []byte) (*Site, error) {
 	s := new(Site)
 	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("site: %w: %v", errCorrupt, err)
+		return nil, fmt.Errorf("site: %w: %v", record.ErrCorrupt, err)
 	}
 	return s, nil
 }

@@ -9,12 +9,12 @@
 // links without being fetched, and every count is right; Check verifies all this.
 //
 // A store is a folder: owner, a lock with the process number of the writer in it, and
-// documents, a Pebble database. The package fetches nothing and decides nothing: what is new
-// or gone or a duplicate is told by package crawl.
+// documents, a Pebble database; beside it are the copies of readers, see reader.go. The package
+// fetches nothing and decides nothing: what is new or gone or a duplicate is told by package
+// crawl.
 package store
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -43,18 +43,23 @@ var ErrNotStore = errors.New("not a forage store")
 // Options say how a store is opened. The zero value works.
 type Options struct {
 	FS        vfs.FS // nil: the disk, with a lock; tests give a file system in memory
-	Cache     int64  // bytes for blocks of the database; 0: 32 MiB
 	MemTable  uint64 // bytes written before a flush; 0: 16 MiB
 	MustExist bool   // fs.ErrNotExist instead of a new store
-	ReadOnly  bool   // open beside other readers; implies MustExist
+	ReadOnly  bool   // see the store as it is now, whatever a writer does later; implies MustExist
+
+	step func() error // called before each write of a migration; tests interrupt it
 }
 
 // A DB is an open store. One goroutine writes; any number may read through a View.
 type DB struct {
 	View
 	db    *pebble.DB
-	owner *owner
+	owner *owner      // nil: a reader with a copy of its own, or no lock on this file system
+	copy  *readerCopy // nil: none
 	fs    vfs.FS
+
+	reads     gate     // of snapshots
+	snapshots sync.Map // open ones: *View → *pebble.Snapshot
 
 	// The window: what has been written since the last Commit.
 	mu       sync.RWMutex
@@ -68,9 +73,13 @@ type DB struct {
 	next     graph.Node // the next number for a URL
 	fresh    bool       // numbers were given in this window
 	digests  map[string]graph.Node
+	names    map[string]SiteID      // of sites added
+	sites    map[SiteID][]byte      // as stored
+	past     map[SiteID]*PastCycles // condensed in this window
 
-	sites    map[string]bool // names; nil until AddSite has read them
-	lastSite SiteID          // the highest number, from then on
+	lastSite  SiteID         // the highest number given
+	lastCycle Cycle          // the same
+	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
 
 	seen  *seen
 	syncs sync.WaitGroup
@@ -87,61 +96,69 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 		}
 	}()
 	opt.MustExist = opt.MustExist || opt.ReadOnly
-	var own *owner
-	files := opt.FS
-	if files == nil {
-		files = unlocked{vfs.Default}
+	db := &DB{
+		fs: opt.FS, docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
+		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{}, seen: newSeen(1 << 20),
+		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{},
+	}
+	folder := filepath.Join(dir, "documents")
+	if opt.FS == nil {
+		db.fs = unlocked{vfs.Default}
 		if err := checkFolder(dir, opt.MustExist); err != nil {
 			return nil, err
 		}
-		if own, err = acquire(dir, opt.ReadOnly); err != nil {
+		if db.owner, err = acquire(dir, opt.ReadOnly, patience); err != nil {
 			return nil, err
 		}
 		defer func() {
 			if err != nil {
-				own.release()
+				db.leave()
 			}
 		}()
+		if !opt.ReadOnly {
+			removeCopies(dir)
+		} else if c, err := copyForReader(dir); err == nil { // otherwise the lock is held until Close
+			folder, db.copy = c.dir, c
+			db.owner.release()
+			db.owner = nil
+		}
 	}
-	p, err := pebble.Open(filepath.Join(dir, "documents"), options(files, opt))
+	db.db, err = pebble.Open(folder, options(db.fs, opt))
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{
-		View: View{r: p}, db: p, owner: own, fs: files,
-		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
-		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{}, seen: newSeen(1 << 20),
-	}
-	if err := db.migrate(opt.ReadOnly); err != nil {
-		p.Close()
-		return nil, err
-	}
-	next, err := db.get(metaKey("next"))
-	switch {
-	case errors.Is(err, ErrNotFound):
-	case err != nil:
-	case len(next) != 4:
-		err = fmt.Errorf("%w: next number", errCorrupt)
-	default:
-		db.next = graph.Node(binary.BigEndian.Uint32(next))
-	}
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		p.Close()
-		return nil, err
+	db.View = View{r: db.db, decoded: new(atomic.Int64)}
+	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
+		return nil, errors.Join(err, db.db.Close())
 	}
 	return db, nil
 }
 
-func options(files vfs.FS, opt Options) *pebble.Options {
-	if opt.Cache == 0 {
-		opt.Cache = 32 << 20
+// leave gives the store free.
+func (db *DB) leave() error {
+	db.owner.release()
+	if db.copy != nil {
+		return db.copy.remove()
 	}
+	return nil
+}
+
+// readNumbers reads which numbers were given out.
+func (db *DB) readNumbers() error {
+	next, err1 := db.metaNumber("next")
+	site, err2 := db.metaNumber("sites")
+	cycle, err3 := db.metaNumber("cycle")
+	db.next, db.lastSite, db.lastCycle = graph.Node(next), SiteID(site), Cycle(cycle)
+	return errors.Join(err1, err2, err3)
+}
+
+func options(files vfs.FS, opt Options) *pebble.Options {
 	if opt.MemTable == 0 {
 		opt.MemTable = 16 << 20
 	}
 	o := &pebble.Options{
 		FS:                 files,
-		CacheSize:          opt.Cache,
+		CacheSize:          32 << 20,
 		MemTableSize:       opt.MemTable,
 		MaxOpenFiles:       256,
 		FormatMajorVersion: pebble.FormatNewest,
@@ -167,6 +184,14 @@ func (quiet) Fatalf(format string, args ...any) {
 	panic(fmt.Sprintf("store: "+format, args...))
 }
 
+// Exists reports whether dir is a store: fs.ErrNotExist or ErrNotStore, wrapped, where it is not.
+func Exists(dir string) error {
+	if err := checkFolder(dir, true); err != nil {
+		return fmt.Errorf("store %s: %w", dir, err)
+	}
+	return nil
+}
+
 // checkFolder tells whether dir is a store or may become one.
 func checkFolder(dir string, mustExist bool) error {
 	entries, err := os.ReadDir(dir)
@@ -181,7 +206,7 @@ func checkFolder(dir string, mustExist bool) error {
 	}
 	for _, e := range entries {
 		if name := e.Name(); name != "owner" && name != "forage.sock" {
-			return fmt.Errorf("%w: it holds %s; --dir wants a new or empty folder, or one that forage made", ErrNotStore, name)
+			return fmt.Errorf("%w: it holds %s; a store wants a new or empty folder, or one that it made", ErrNotStore, name)
 		}
 	}
 	if mustExist {
@@ -199,11 +224,7 @@ func (db *DB) Close() error {
 		db.batch = nil
 	}
 	db.mu.Unlock()
-	err = errors.Join(err, db.db.Close())
-	if db.owner != nil {
-		db.owner.release()
-	}
-	return err
+	return errors.Join(err, db.db.Close(), db.leave())
 }
 
 // window returns the batch of the running window. db.mu is held.
@@ -228,13 +249,13 @@ func (db *DB) Commit() error {
 	}
 	b := db.batch
 	for site := range db.dirty {
-		if err := b.Set(key(tableCounters, uint32(site)), db.counters[site].encode(), nil); err != nil {
+		if err := b.Set(key(tableCounters, uint32(site)), counterFields.Encode(db.counters[site]), nil); err != nil {
 			return err
 		}
 	}
 	clear(db.dirty)
 	if db.fresh {
-		if err := b.Set(metaKey("next"), binary.BigEndian.AppendUint32(nil, uint32(db.next)), nil); err != nil {
+		if err := b.Set(metaKey("next"), uint32Bytes(uint32(db.next)), nil); err != nil {
 			return err
 		}
 		db.fresh = false
@@ -246,6 +267,9 @@ func (db *DB) Commit() error {
 	clear(db.docs)
 	clear(db.urls)
 	clear(db.digests)
+	clear(db.names)
+	clear(db.sites)
+	clear(db.past)
 	db.syncs.Add(1)
 	go func() {
 		defer db.syncs.Done()
@@ -264,18 +288,15 @@ func (db *DB) Sync() error {
 	return errors.Join(err, db.failed())
 }
 
+// Decoded returns how many records of documents have been decoded since Open, by the DB and
+// its snapshots: a measure of what the crawl spends on reading what it knows.
+func (db *DB) Decoded() int64 { return db.decoded.Load() }
+
 func (db *DB) failed() error {
 	if err := db.err.Load(); err != nil {
 		return *err
 	}
 	return nil
-}
-
-// Snapshot returns a view of what is committed now, which later commits do not change. The
-// caller closes it.
-func (db *DB) Snapshot() *View {
-	s := db.db.NewSnapshot()
-	return &View{r: s, close: s.Close}
 }
 
 // urlSeed differs in every process, so that nobody can choose URLs that collide.

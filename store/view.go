@@ -6,17 +6,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"forage/graph"
+	"forage/store/record"
 )
 
 // A View reads a store: what is committed, or, from Snapshot, what was committed then. It
 // may be used by several goroutines, also while the DB is written to.
 type View struct {
-	r     pebble.Reader
-	close func() error
+	r       pebble.Reader
+	close   func() error
+	decoded *atomic.Int64 // documents, by the DB and all its views
+	gate    *gate         // of snapshots; nil: always open
 }
 
 // Close frees a snapshot.
@@ -29,6 +33,10 @@ func (v *View) Close() error {
 
 // get returns a copy of the value of k, or ErrNotFound.
 func (v *View) get(k []byte) ([]byte, error) {
+	if err := v.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer v.gate.leave()
 	b, closer, err := v.r.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, ErrNotFound
@@ -43,20 +51,28 @@ func (v *View) get(k []byte) ([]byte, error) {
 // scan calls yield for each key with the prefix, from the key `from` on (nil: the first), in
 // order, until it returns an error. errStop ends the scan without one. Key and value are
 // valid during the call only.
-func (v *View) scan(prefix, from []byte, yield func(k, val []byte) error) (err error) {
+func (v *View) scan(prefix, from []byte, yield func(k, val []byte) error) error {
 	if from == nil {
 		from = prefix
 	}
-	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: after(prefix)})
-	if err != nil {
-		return fmt.Errorf("read: %w", err)
-	}
-	defer func() {
-		if e := it.Close(); e != nil && err == nil {
-			err = fmt.Errorf("read: %w", e)
+	return v.iterate(from, after(prefix), func(it *pebble.Iterator) error {
+		return v.walk(it, it.First(), it.Next, yield)
+	})
+}
+
+// scanBack is scan from the last key with the prefix to the first.
+func (v *View) scanBack(prefix []byte, yield func(k, val []byte) error) error {
+	return v.iterate(prefix, after(prefix), func(it *pebble.Iterator) error {
+		return v.walk(it, it.Last(), it.Prev, yield)
+	})
+}
+
+// walk calls yield for the key that it stands at, if ok, and for those that step leads to.
+func (v *View) walk(it *pebble.Iterator, ok bool, step func() bool, yield func(k, val []byte) error) error {
+	for ; ok; ok = step() {
+		if err := v.gate.step(); err != nil {
+			return err
 		}
-	}()
-	for ok := it.First(); ok; ok = it.Next() {
 		val, err := it.ValueAndErr()
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
@@ -87,7 +103,7 @@ func (v *View) Find(url string) (graph.Node, error) {
 		return graph.None, err
 	}
 	if len(b) != 4 {
-		return graph.None, fmt.Errorf("url %s: %w", url, errCorrupt)
+		return graph.None, fmt.Errorf("url %s: %w", url, record.ErrCorrupt)
 	}
 	return graph.Node(binary.BigEndian.Uint32(b)), nil
 }
@@ -96,10 +112,15 @@ func (v *View) Find(url string) (graph.Node, error) {
 func (v *View) URLs(prefix string, yield func(url string, id graph.Node) bool) error {
 	return v.scan(urlKey(prefix), nil, func(k, val []byte) error {
 		if len(val) != 4 {
-			return fmt.Errorf("url %s: %w", k[1:], errCorrupt)
+			return fmt.Errorf("url %s: %w", k[1:], record.ErrCorrupt)
 		}
 		return stopped(yield(string(k[1:]), graph.Node(binary.BigEndian.Uint32(val))))
 	})
+}
+
+func (v *View) decode(id graph.Node, b []byte) (*Doc, error) {
+	v.decoded.Add(1)
+	return decodeDoc(id, b)
 }
 
 // Doc returns what is known of a document, or ErrNotFound.
@@ -108,7 +129,7 @@ func (v *View) Doc(id graph.Node) (*Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeDoc(id, b)
+	return v.decode(id, b)
 }
 
 // Docs calls yield for every document in the order of their numbers until it returns false.
@@ -118,7 +139,7 @@ func (v *View) Docs(yield func(*Doc) bool) error {
 		if err != nil {
 			return err
 		}
-		d, err := decodeDoc(graph.Node(n[0]), val)
+		d, err := v.decode(graph.Node(n[0]), val)
 		if err != nil {
 			return err
 		}
@@ -127,34 +148,27 @@ func (v *View) Docs(yield func(*Doc) bool) error {
 }
 
 // SiteDocs is Docs for the documents of one site, as they are when it is called.
-func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) (err error) {
+func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) error {
 	// Next to a scan of the site's numbers goes one of the documents: looking each up takes
 	// three times as long.
-	docs, err := v.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableDoc}, UpperBound: after([]byte{tableDoc})})
-	if err != nil {
-		return fmt.Errorf("read: %w", err)
-	}
-	defer func() {
-		if e := docs.Close(); e != nil && err == nil {
-			err = fmt.Errorf("read: %w", e)
-		}
-	}()
-	return v.scan(key(tableSiteDoc, uint32(site)), nil, func(k, _ []byte) error {
-		n, err := numbers(k, 2)
-		if err != nil {
-			return err
-		}
-		id := graph.Node(n[1])
-		d, err := docAt(docs, id)
-		if err != nil {
-			return fmt.Errorf("document %d of site %d: %w", id, site, err)
-		}
-		return stopped(yield(d))
+	return v.iterate([]byte{tableDoc}, after([]byte{tableDoc}), func(docs *pebble.Iterator) error {
+		return v.scan(key(tableSiteDoc, uint32(site)), nil, func(k, _ []byte) error {
+			n, err := numbers(k, 2)
+			if err != nil {
+				return err
+			}
+			id := graph.Node(n[1])
+			d, err := v.docAt(docs, id)
+			if err != nil {
+				return fmt.Errorf("document %d of site %d: %w", id, site, err)
+			}
+			return stopped(yield(d))
+		})
 	})
 }
 
 // docAt moves an iterator of documents on to id.
-func docAt(docs *pebble.Iterator, id graph.Node) (*Doc, error) {
+func (v *View) docAt(docs *pebble.Iterator, id graph.Node) (*Doc, error) {
 	k := key(tableDoc, uint32(id))
 	if !docs.SeekGE(k) || !bytes.Equal(docs.Key(), k) {
 		return nil, cmp.Or(docs.Error(), ErrNotFound)
@@ -163,7 +177,7 @@ func docAt(docs *pebble.Iterator, id graph.Node) (*Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeDoc(id, val)
+	return v.decode(id, val)
 }
 
 // Links returns the current links of d in the order of the document, none where it was never
@@ -226,15 +240,35 @@ func (v *View) Site(id SiteID) (*Site, error) {
 	return decodeSite(b)
 }
 
+// SiteNamed returns the site of a name, or ErrNotFound.
+func (v *View) SiteNamed(name string) (*Site, error) {
+	b, err := v.get(nameKey(name))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) != 4 {
+		return nil, fmt.Errorf("site %s: %w", name, record.ErrCorrupt)
+	}
+	return v.Site(SiteID(binary.BigEndian.Uint32(b)))
+}
+
 // Sites returns all sites in the order of their numbers.
 func (v *View) Sites() ([]*Site, error) {
 	var all []*Site
-	err := v.scan([]byte{tableSite}, nil, func(k, val []byte) error {
-		s, err := decodeSite(val)
-		all = append(all, s)
-		return err
-	})
+	err := v.SitesFrom(0, func(s *Site) bool { all = append(all, s); return true })
 	return all, err
+}
+
+// SitesFrom calls yield for each site from number `from` on, in the order of their numbers,
+// until it returns false.
+func (v *View) SitesFrom(from SiteID, yield func(*Site) bool) error {
+	return v.scan([]byte{tableSite}, key(tableSite, uint32(from)), func(k, val []byte) error {
+		s, err := decodeSite(val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(s))
+	})
 }
 
 // Counters returns the counts of a site.
@@ -249,69 +283,43 @@ func (v *View) Counters(site SiteID) (*Counters, error) {
 	return decodeCounters(b)
 }
 
-// Cycles returns all cycles, the first one first.
-func (v *View) Cycles() ([]*CycleRecord, error) {
-	var all []*CycleRecord
-	err := v.scan([]byte{tableCycle}, nil, func(k, val []byte) error {
-		c, err := decodeCycle(val)
-		all = append(all, c)
-		return err
-	})
-	return all, err
-}
-
-// SiteCycles calls yield for each cycle of a site, the first one first.
-func (v *View) SiteCycles(site SiteID, yield func(*SiteCycle) bool) error {
-	return v.scan(key(tableSiteCycle, uint32(site)), nil, func(k, val []byte) error {
-		n, err := numbers(k, 2)
-		if err != nil {
-			return err
-		}
-		c, err := decodeSiteCycle(site, Cycle(n[1]), val)
-		if err != nil {
-			return err
-		}
-		return stopped(yield(c))
-	})
-}
-
-// SiteCycle returns the outcome of one cycle at a site, or ErrNotFound.
-func (v *View) SiteCycle(site SiteID, c Cycle) (*SiteCycle, error) {
-	b, err := v.get(key(tableSiteCycle, uint32(site), uint32(c)))
-	if err != nil {
-		return nil, err
-	}
-	return decodeSiteCycle(site, c, b)
-}
-
 // Newcomers calls yield for each document of a site that first answered in cycle c, by
-// number; cycles of kind FirstVisit have none.
+// number, until it returns false; cycles of kind FirstVisit have none.
 func (v *View) Newcomers(site SiteID, c Cycle, yield func(graph.Node, Kind) bool) error {
-	return v.NewcomersFrom(site, c, func(in Cycle, id graph.Node, k Kind) bool { return in == c && yield(id, k) })
+	return v.scan(key(tableNew, uint32(site), uint32(c)), nil, yieldNewcomers(func(_ Cycle, id graph.Node, k Kind) bool { return yield(id, k) }))
 }
 
 // NewcomersFrom is Newcomers for cycle c and all after it, by cycle.
 func (v *View) NewcomersFrom(site SiteID, c Cycle, yield func(Cycle, graph.Node, Kind) bool) error {
-	return v.scan(key(tableNew, uint32(site)), key(tableNew, uint32(site), uint32(c)), func(k, val []byte) error {
+	return v.scan(key(tableNew, uint32(site)), key(tableNew, uint32(site), uint32(c)), yieldNewcomers(yield))
+}
+
+func yieldNewcomers(yield func(Cycle, graph.Node, Kind) bool) func(k, val []byte) error {
+	return func(k, val []byte) error {
 		n, err := numbers(k, 3)
 		if err != nil {
 			return err
 		}
 		if len(val) != 1 {
-			return fmt.Errorf("key %x: %w", k, errCorrupt)
+			return fmt.Errorf("key %x: %w", k, record.ErrCorrupt)
 		}
 		return stopped(yield(Cycle(n[1]), graph.Node(n[2]), Kind(val[0])))
-	})
+	}
 }
 
-// Refetches calls yield for each old document of a site that was fetched in cycle c, by number.
+// Refetches calls yield for each old document of a site that was fetched in cycle c, by
+// number, until it returns false.
 func (v *View) Refetches(site SiteID, c Cycle, yield func(*Refetch) bool) error {
-	return v.RefetchesFrom(site, c, func(in Cycle, r *Refetch) bool { return in == c && yield(r) })
+	return v.scan(key(tableRefetch, uint32(site), uint32(c)), nil, yieldRefetches(func(_ Cycle, r *Refetch) bool { return yield(r) }))
 }
 
 // RefetchesFrom is Refetches for cycle c and all after it, by cycle.
 func (v *View) RefetchesFrom(site SiteID, c Cycle, yield func(Cycle, *Refetch) bool) error {
-	return v.scan(key(tableRefetch, uint32(site)), key(tableRefetch, uint32(site), uint32(c)), func(k, val []byte) error {
+	return v.scan(key(tableRefetch, uint32(site)), key(tableRefetch, uint32(site), uint32(c)), yieldRefetches(yield))
+}
+
+func yieldRefetches(yield func(Cycle, *Refetch) bool) func(k, val []byte) error {
+	return func(k, val []byte) error {
 		n, err := numbers(k, 3)
 		if err != nil {
 			return err
@@ -321,7 +329,7 @@ func (v *View) RefetchesFrom(site SiteID, c Cycle, yield func(Cycle, *Refetch) b
 			return err
 		}
 		return stopped(yield(Cycle(n[1]), r))
-	})
+	}
 }
 
 // Refetch returns what fetching an old document in cycle c showed, or ErrNotFound.
@@ -331,17 +339,6 @@ func (v *View) Refetch(d *Doc, c Cycle) (*Refetch, error) {
 		return nil, err
 	}
 	return decodeRefetch(d.ID, b)
-}
-
-// Records calls yield for what PutRecord stored of a site, the first cycle first.
-func (v *View) Records(site SiteID, yield func(Cycle, []byte) bool) error {
-	return v.scan(key(tableRecord, uint32(site)), nil, func(k, val []byte) error {
-		n, err := numbers(k, 2)
-		if err != nil {
-			return err
-		}
-		return stopped(yield(Cycle(n[1]), append([]byte(nil), val...)))
-	})
 }
 
 // Queue calls yield for the queued documents of a site and host after the number `after`
@@ -361,60 +358,57 @@ func (v *View) Queue(site SiteID, host string, after graph.Node, yield func(grap
 	})
 }
 
-// QueueHosts calls yield for each site and host that has queued documents. Time O(hosts · log
-// of the queue).
-func (v *View) QueueHosts(yield func(SiteID, string) bool) (err error) {
-	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableQueue}, UpperBound: []byte{tableQueue + 1}})
-	if err != nil {
-		return fmt.Errorf("read: %w", err)
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok; {
-		site, host, _, err := parseQueueKey(it.Key())
-		if err != nil {
-			return err
+// QueueHosts calls yield for each host of a site that has queued documents, in order, until
+// it returns false. Time O(hosts · log of the queue).
+func (v *View) QueueHosts(site SiteID, yield func(host string) bool) error {
+	prefix := key(tableQueue, uint32(site))
+	return v.iterate(prefix, after(prefix), func(it *pebble.Iterator) error {
+		for ok := it.First(); ok; {
+			if err := v.gate.step(); err != nil {
+				return err
+			}
+			_, host, _, err := parseQueueKey(it.Key())
+			if err != nil {
+				return err
+			}
+			if !yield(host) {
+				return nil
+			}
+			ok = it.SeekGE(append(queueHost(site, host), 1))
 		}
-		if !yield(site, host) {
-			return nil
-		}
-		ok = it.SeekGE(append(queueHost(site, host), 1))
-	}
-	return nil
+		return it.Error()
+	})
 }
 
-// Host returns what is remembered of an origin such as https://example.org, the zero Host
-// where nothing is.
-func (v *View) Host(origin string) (*Host, error) {
-	b, err := v.get(hostKey(origin))
-	if errors.Is(err, ErrNotFound) {
-		return &Host{Origin: origin}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return decodeHost(origin, b)
-}
-
-// SameBody returns the first page of a site with a body of this digest, or ErrNotFound.
-func (v *View) SameBody(site SiteID, digest uint64) (graph.Node, error) {
+// sameBody returns the first page of a site with a body of this digest, or ErrNotFound.
+func (v *View) sameBody(site SiteID, digest uint64) (graph.Node, error) {
 	b, err := v.get(digestKey(site, digest))
 	if err != nil {
 		return graph.None, err
 	}
 	if len(b) != 4 {
-		return graph.None, fmt.Errorf("digest %x: %w", digest, errCorrupt)
+		return graph.None, fmt.Errorf("digest %x: %w", digest, record.ErrCorrupt)
 	}
 	return graph.Node(binary.BigEndian.Uint32(b)), nil
 }
 
 // NumURLs returns how many URLs have a number: they are 0 … NumURLs-1.
 func (v *View) NumURLs() (int, error) {
-	b, err := v.get(metaKey("next"))
+	n, err := v.metaNumber("next")
+	return int(n), err
+}
+
+// metaNumber returns a number of the table of names, 0 where it is not there.
+func (v *View) metaNumber(name string) (uint32, error) {
+	b, err := v.get(metaKey(name))
 	if errors.Is(err, ErrNotFound) {
 		return 0, nil
 	}
-	if err != nil || len(b) != 4 {
-		return 0, errors.Join(err, errCorrupt)
+	if err == nil && len(b) != 4 {
+		err = fmt.Errorf("%w: number %q", record.ErrCorrupt, name)
 	}
-	return int(binary.BigEndian.Uint32(b)), nil
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint32(b), nil
 }

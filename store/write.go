@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,7 +41,7 @@ func (db *DB) Doc(id graph.Node) (*Doc, error) {
 	puts := db.puts
 	db.mu.RUnlock()
 	if ok {
-		return decodeDoc(id, b)
+		return db.decode(id, b)
 	}
 	b, err := db.get(key(tableDoc, uint32(id)))
 	if err != nil {
@@ -53,7 +52,7 @@ func (db *DB) Doc(id graph.Node) (*Doc, error) {
 		db.recent[id%recentDocs] = recentDoc{id, b}
 	}
 	db.mu.Unlock()
-	return decodeDoc(id, b)
+	return db.decode(id, b)
 }
 
 // recentDocs documents read or written last stay at hand, some 200 bytes each: one that is
@@ -79,7 +78,7 @@ func (db *DB) Add(d *Doc) (added bool, err error) {
 		return false, err
 	}
 	switch {
-	case d.Site == 0 || hostOf(d.URL) == "" || strings.IndexByte(d.URL, 0) >= 0:
+	case d.Site == 0 || HostOf(d.URL) == "" || strings.IndexByte(d.URL, 0) >= 0:
 		return false, fmt.Errorf("add %q to site %d: want an absolute URL and a site", d.URL, d.Site)
 	case db.next == graph.None:
 		return false, errors.New("the store is full: all document numbers are given out")
@@ -120,7 +119,7 @@ func (db *DB) Move(d *Doc, to SiteID) error {
 	if err := errors.Join(
 		w.Delete(key(tableSiteDoc, uint32(d.Site), uint32(d.ID)), nil),
 		w.Set(key(tableSiteDoc, uint32(to), uint32(d.ID)), nil, nil),
-		w.Delete(queueKey(d.Site, hostOf(d.URL), d.ID), nil),
+		w.Delete(queueKey(d.Site, HostOf(d.URL), d.ID), nil),
 	); err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func (db *DB) put(d *Doc) error {
 	c.count(now, 1)
 	db.dirty[d.Site] = true
 	wasQueued := d.stored && d.was.state == Queued
-	switch k := queueKey(d.Site, hostOf(d.URL), d.ID); {
+	switch k := queueKey(d.Site, HostOf(d.URL), d.ID); {
 	case d.State == Queued && !wasQueued:
 		err = w.Set(k, nil, nil)
 	case d.State != Queued && wasQueued:
@@ -242,8 +241,13 @@ func (db *DB) PutLinks(d *Doc, c Cycle, links []Link) (changed bool, err error) 
 func (db *DB) Evict(d *Doc) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	from := key(tableLinks, uint32(d.ID))
-	if err := db.window().DeleteRange(from, after(from), nil); err != nil {
+	if d.LinksOf != 0 { // they may be of this window, which the scan does not see
+		if err := db.window().Delete(key(tableLinks, uint32(d.ID), ^uint32(d.LinksOf)), nil); err != nil {
+			return err
+		}
+	}
+	// Row by row, not by range: see dropRows.
+	if err := db.scan(key(tableLinks, uint32(d.ID)), nil, func(k, _ []byte) error { return db.window().Delete(k, nil) }); err != nil {
 		return err
 	}
 	d.LinksOf, d.NumLinks, d.Evicted = 0, 0, true
@@ -256,7 +260,7 @@ func (db *DB) PutKept(state []byte) error { return db.set(metaKey("kept"), state
 
 // PutVisit stores a fetch of a document.
 func (db *DB) PutVisit(id graph.Node, v Visit) error {
-	return db.set(key(tableVisit, uint32(id), uint32(v.Cycle)), v.encode())
+	return db.set(key(tableVisit, uint32(id), uint32(v.Cycle)), visitFields.Encode(&v))
 }
 
 func (db *DB) set(k, val []byte) error {
@@ -265,71 +269,79 @@ func (db *DB) set(k, val []byte) error {
 	return db.window().Set(k, val, nil)
 }
 
-// AddSite gives s the next number and puts it. The first call reads all sites.
+// AddSite gives s the next number and puts it. Its name must be new and stays as it is.
 func (db *DB) AddSite(s *Site) error {
-	if db.sites == nil {
-		all, err := db.Sites()
-		if err != nil {
-			return err
-		}
-		db.sites = map[string]bool{}
-		for _, o := range all {
-			db.sites[o.Name] = true
-			db.lastSite = max(db.lastSite, o.ID)
-		}
+	if s.Name == "" {
+		return errors.New("add site: it has no name")
 	}
-	if db.sites[s.Name] {
+	if _, err := db.SiteNamed(s.Name); err == nil {
 		return fmt.Errorf("site %s is in the store already", s.Name)
-	}
-	s.ID = db.lastSite + 1
-	if err := db.PutSite(s); err != nil {
+	} else if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	db.sites[s.Name], db.lastSite = true, s.ID
-	return db.Commit()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.lastSite == ^SiteID(0) {
+		return errors.New("the store is full: all numbers of sites are given out")
+	}
+	s.ID = db.lastSite + 1
+	if err := db.putSite(s); err != nil {
+		return err
+	}
+	db.lastSite, db.names[s.Name] = s.ID, s.ID
+	return errors.Join(
+		db.window().Set(nameKey(s.Name), uint32Bytes(uint32(s.ID)), nil),
+		db.window().Set(metaKey("sites"), uint32Bytes(uint32(s.ID)), nil),
+	)
 }
 
-// PutSite writes a site.
+// PutSite writes a site that was added.
 func (db *DB) PutSite(s *Site) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.putSite(s)
+}
+
+func (db *DB) putSite(s *Site) error {
 	b, err := encodeSite(s)
 	if err != nil {
 		return err
 	}
-	return db.set(key(tableSite, uint32(s.ID)), b)
+	db.sites[s.ID] = b
+	return db.window().Set(key(tableSite, uint32(s.ID)), b, nil)
 }
 
-// PutCycle writes a cycle.
-func (db *DB) PutCycle(c *CycleRecord) error {
-	b, err := json.Marshal(c)
-	if err != nil {
-		return err
+// Site returns a site, writes of this window included, or ErrNotFound.
+func (db *DB) Site(id SiteID) (*Site, error) {
+	db.mu.RLock()
+	b, ok := db.sites[id]
+	db.mu.RUnlock()
+	if ok {
+		return decodeSite(b)
 	}
-	return db.set(key(tableCycle, uint32(c.Cycle)), b)
+	return db.View.Site(id)
 }
 
-// PutSiteCycle writes the outcome of a cycle at a site.
-func (db *DB) PutSiteCycle(s *SiteCycle) error {
-	return db.set(key(tableSiteCycle, uint32(s.Site), uint32(s.Cycle)), s.encode())
+// SiteNamed returns the site of a name, writes of this window included, or ErrNotFound.
+func (db *DB) SiteNamed(name string) (*Site, error) {
+	db.mu.RLock()
+	id, ok := db.names[name]
+	db.mu.RUnlock()
+	if ok {
+		return db.Site(id)
+	}
+	return db.View.SiteNamed(name)
 }
 
 // PutRefetch writes a fetch of an old document.
 func (db *DB) PutRefetch(site SiteID, c Cycle, r *Refetch) error {
-	return db.set(key(tableRefetch, uint32(site), uint32(c), uint32(r.Page)), r.encode())
-}
-
-// PutRecord stores what a site's revisit policy was told in cycle c; cycle 0 stands for the
-// state that its first revisit started from. The bytes are those of package revisit.
-func (db *DB) PutRecord(site SiteID, c Cycle, record []byte) error {
-	return db.set(key(tableRecord, uint32(site), uint32(c)), record)
+	return db.set(key(tableRefetch, uint32(site), uint32(c), uint32(r.Page)), refetchFields.Encode(r))
 }
 
 // PutNewcomer records that a document answered for the first time in cycle c.
 func (db *DB) PutNewcomer(d *Doc, c Cycle) error {
 	return db.set(key(tableNew, uint32(d.Site), uint32(c), uint32(d.ID)), []byte{byte(d.Kind)})
 }
-
-// PutHost writes what is to be remembered of an origin.
-func (db *DB) PutHost(h *Host) error { return db.set(hostKey(h.Origin), h.encode()) }
 
 // FirstBody makes id the first page of the site with a body of this digest, unless there is
 // one already; it returns the one that is.
@@ -340,7 +352,7 @@ func (db *DB) FirstBody(site SiteID, digest uint64, id graph.Node) (graph.Node, 
 	if first, ok := db.digests[string(k)]; ok {
 		return first, nil
 	}
-	first, err := db.View.SameBody(site, digest)
+	first, err := db.sameBody(site, digest)
 	if err == nil {
 		return first, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/crawl"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/explore"
 	"forage/revisit"
 	"forage/revisit/paper"
@@ -37,7 +39,8 @@ func crawlCmd() *cobra.Command {
 		Long: `Crawl visits the site of each URL for the first time: all pages that links, feeds and
 sitemaps lead to within the scope, politely. The store in --dir remembers them. Interrupted
 by Ctrl-C, a limit or a crash, the same command goes on where it was; for a site that is
-finished it fetches nothing, and 'forage revisit' finds what is new.
+finished it fetches nothing, and 'forage revisit' finds what is new. While another command
+works on the store it is that one which does the fetching, and this one tells what came of it.
 
 A line of --seeds FILE is a URL and, after tabs, key=value fields for its site: scope,
 max-pages, max-depth, budget, delay, include, exclude.
@@ -62,7 +65,7 @@ taken from the environment, so that secrets stay out of the shell's history.`,
 				return usagef("--robots %q: want obey or ignore", robots)
 			}
 			if rules.MaxPages < 0 || rules.Budget < 0 || total < 0 || delay < 0 || depth < -1 {
-				return usagef("--max-pages, --max-depth, --max-total, --budget and --delay want 0 or more")
+				return usagef("--max-pages, --max-total, --budget and --delay want 0 or more, --max-depth -1 or more")
 			}
 			if _, err := explore.New(policy, explore.Config{}); err != nil {
 				if _, other := paper.New(policy, revisit.Config{}); other == nil {
@@ -71,37 +74,21 @@ taken from the environment, so that secrets stay out of the shell's history.`,
 				return usagef("--policy: %w", err)
 			}
 			rules.IgnoreParams = ff.ignore
-			if err := crawl.CheckRules(rules); err != nil {
+			if err := scope.CheckRules(rules); err != nil {
 				return badInput(err)
 			}
 			seeds, err := readSeeds(cmd, file, args, rules)
 			if err != nil {
 				return err
 			}
-			cfg, done, err := ff.config(cmd, hostsOf(seeds))
+			cfg, err := ff.config(cmd, hostsOf(seeds))
 			if err != nil {
 				return err
 			}
-			defer done()
-			cfg.MaxTotal, cfg.Policy = total, policy
-			cfg.Delay = delay
-			for _, s := range seeds {
-				cfg.Delay = min(cfg.Delay, time.Duration(s.Rules.DelayMillis)*time.Millisecond)
-			}
-			r, err := runCrawl(cmd, cfg, func(ctx context.Context, c *crawl.Crawl) (*crawl.Result, error) { return c.Run(ctx, seeds) })
-			if err != nil {
-				return err
-			}
-			if err := printCrawl(cmd, r, asJSON); err != nil {
-				return err
-			}
-			switch {
-			case r.Interrupted:
-				return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
-			case len(r.Failed) > 0 && (strict || len(r.Failed) == r.Sites):
-				return &exitError{exitFailed, fmt.Errorf("%d of %d sites failed", len(r.Failed), r.Sites)}
-			}
-			return nil
+			return ff.run(cmd, cfg, func(ctx context.Context, c *crawl.Crawl, opt crawl.Options) (*crawl.Result, error) {
+				opt.MaxTotal, opt.Policy = total, policy
+				return c.Run(ctx, seeds, opt)
+			}, func(r *crawl.Result) error { return printCrawl(cmd, r, asJSON) }, strict)
 		},
 	}
 	ff.add(cmd)
@@ -124,21 +111,21 @@ taken from the environment, so that secrets stay out of the shell's history.`,
 
 // readSeeds collects the URLs of the arguments and of a file. Wrong lines of the file are
 // told; wrong arguments end the command.
-func readSeeds(cmd *cobra.Command, file string, args []string, rules store.Rules) ([]crawl.Seed, error) {
-	var seeds []crawl.Seed
+func readSeeds(cmd *cobra.Command, file string, args []string, rules store.Rules) ([]scope.Seed, error) {
+	var seeds []scope.Seed
 	for _, a := range args {
-		if err := crawl.CheckURL(a); err != nil {
+		if err := scope.CheckURL(a); err != nil {
 			return nil, badInput(err)
 		}
-		seeds = append(seeds, crawl.Seed{URL: a, Rules: rules})
+		seeds = append(seeds, scope.Seed{URL: a, Rules: rules})
 	}
 	if file != "" {
-		f, err := os.Open(file)
+		f, err := os.Open(callOf(cmd.Context()).path(file))
 		if err != nil {
 			return nil, badInput(fmt.Errorf("--seeds: %w", err))
 		}
 		defer f.Close()
-		list, bad, err := crawl.ReadSeeds(f, file, rules)
+		list, bad, err := scope.ReadSeeds(f, file, rules)
 		if err != nil {
 			return nil, badInput(err)
 		}
@@ -156,32 +143,73 @@ func readSeeds(cmd *cobra.Command, file string, args []string, rules store.Rules
 	return seeds, nil
 }
 
-// runCrawl opens the store, serves it to other processes, and runs work, which Ctrl-C
-// interrupts; a second Ctrl-C ends the process at once.
-func runCrawl(cmd *cobra.Command, cfg crawl.Config, work func(context.Context, *crawl.Crawl) (*crawl.Result, error)) (r *crawl.Result, err error) {
+// run opens the store, serves it to other processes, and runs work, which Ctrl-C interrupts; a
+// second Ctrl-C ends the process at once. Where another process has the store it runs there.
+// print tells of the result; strict: any site that fails is told by the exit code.
+func (ff *fetchFlags) run(cmd *cobra.Command, cfg crawl.Config, work func(context.Context, *crawl.Crawl, crawl.Options) (*crawl.Result, error), print func(*crawl.Result) error, strict bool) error {
+	on := func(ctx context.Context, c *crawl.Crawl) error {
+		opt, done, err := ff.options(cmd)
+		if err != nil {
+			return err
+		}
+		r, err := work(ctx, c, opt)
+		done()
+		if errors.Is(err, plan.ErrNoSite) {
+			return badInput(err)
+		}
+		if err != nil {
+			return err
+		}
+		if r.Cycle != 0 { // else it was interrupted before its turn came
+			if err := print(r); err != nil {
+				return err
+			}
+		}
+		switch {
+		case r.Interrupted:
+			return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
+		case len(r.Failed) > 0 && (strict || len(r.Failed) == r.Sites):
+			return &exitError{exitFailed, fmt.Errorf("%d of %d sites failed", len(r.Failed), r.Sites)}
+		}
+		return nil
+	}
+	call := callOf(cmd.Context())
+	if own := call.owner; own != nil {
+		if err := own.fits(ff.given(cmd)); err != nil {
+			return err
+		}
+		err := on(cmd.Context(), own.crawl)
+		if errors.Is(err, crawl.ErrHandedBack) {
+			call.handedBack = true
+			return &exitError{exitFailed, nil} // the other process says what it does
+		}
+		return err
+	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	c, err := crawl.Open(cfg)
-	if err != nil {
-		return nil, storeError(cfg.Dir, err)
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	closeSocket, err := serveStore(ctx, cfg.Dir, &ownStore{db: c.DB(), crawl: c})
-	if err != nil {
-		return nil, err
-	}
-	defer closeSocket()
-	r, err = work(ctx, c)
-	if errors.Is(err, crawl.ErrNoSite) {
-		err = badInput(err)
-	}
-	return r, err
+	cmd.SetContext(ctx)
+	return here(cmd, cfg.Dir, cmd.ErrOrStderr(), func() error {
+		c, err := crawl.Open(cfg)
+		if err != nil {
+			return storeError(cfg.Dir, err)
+		}
+		server, err := serveStore(cfg.Dir, &ownStore{crawl: c, flags: ff.given(cmd)})
+		if err != nil {
+			return errors.Join(err, c.Close())
+		}
+		err = on(ctx, c)
+		// What others asked for, and what they read for long, they go on with themselves.
+		c.HandBack()
+		server.Close(func() { c.DB().EndReads() })
+		return errors.Join(err, c.DB().EndReads(), c.Close())
+	})
 }
 
 // crawlJSON is the result of forage crawl.
 type crawlJSON struct {
 	Cycle       store.Cycle        `json:"cycle"`
+	Cycles      []store.Cycle      `json:"cycles"`
 	Sites       int                `json:"sites"`
 	Fetched     int64              `json:"fetched"`
 	Pages       int64              `json:"pages"`
@@ -210,10 +238,10 @@ func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	if asJSON {
-		return printJSON(out, crawlJSON{r.Cycle, r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), r.Interrupted, orNull(r.Cut), r.Seconds})
+		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), r.Interrupted, orNull(r.Cut), r.Seconds})
 	}
-	_, err := fmt.Fprintf(out, "cycle %d: %s found, %d known, %s fetched, %s in %s\n", r.Cycle, plural(r.Pages, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
-	if err == nil && r.Cut != "" {
+	_, err := fmt.Fprintf(out, "%s: %s found, %d known, %s fetched, %s in %s\n", cyclesText(r), plural(r.Pages, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
+	if err == nil && r.Cut != "" && !r.Interrupted {
 		fmt.Fprintf(note, "forage: stopped by %s; the same command goes on where it was\n", r.Cut)
 	}
 	return err
@@ -231,4 +259,12 @@ func bytesText(n int64) string {
 
 func seconds(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(10 * time.Millisecond).String()
+}
+
+// cyclesText names the cycles of a result.
+func cyclesText(r *crawl.Result) string {
+	if n := len(r.Cycles); n > 1 {
+		return fmt.Sprintf("%d cycles from %d to %d", n, r.Cycles[0], r.Cycles[n-1])
+	}
+	return fmt.Sprintf("cycle %d", r.Cycle)
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/crawl"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/replay"
 	"forage/snap"
@@ -140,9 +142,9 @@ func demoCycle(ctx context.Context, cfg crawl.Config, h *snap.History, k int, ba
 	row.Week, row.Known, row.There = k, len(known), unfound(h, k, base, known)
 	var r *crawl.Result
 	if k == 0 {
-		r, err = c.Run(ctx, []crawl.Seed{{URL: base + "/"}})
+		r, err = c.Run(ctx, []scope.Seed{{URL: base + "/"}}, crawl.Options{})
 	} else {
-		r, err = c.Revisit(ctx, crawl.Plan{Budget: func(int) int { return budget }, Text: fmt.Sprint(budget)})
+		r, err = c.Revisit(ctx, plan.Plan{Budget: func(int) int { return budget }, Text: fmt.Sprint(budget)}, crawl.Options{})
 	}
 	if err != nil {
 		return row, err

@@ -6,7 +6,7 @@ import (
 	"math"
 	"text/tabwriter"
 
-	"forage/crawl"
+	"forage/crawl/plan"
 	"forage/store"
 )
 
@@ -37,7 +37,7 @@ type hubJSON struct {
 
 // readDiscovery returns nil for a site that no cycle has visited again.
 func readDiscovery(v *store.View, site store.SiteID, hubs int) (*discoveryStatus, error) {
-	d, err := crawl.Discovered(v, site, hubs)
+	d, err := plan.Discovered(v, site, hubs)
 	if err != nil || d.Cycles == 0 {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
@@ -158,11 +157,7 @@ func explain(v *store.View, raw string) (*explanation, error) {
 	}
 	e.Reason = reason(d, site)
 	if d.State == store.Queued {
-		u, err := url.Parse(norm)
-		if err != nil {
-			return nil, err
-		}
-		h, err := v.Host(u.Scheme + "://" + u.Host)
+		h, err := v.Host(store.HostOf(norm))
 		if err != nil {
 			return nil, err
 		}

@@ -7,14 +7,15 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"forage/crawl"
+	"forage/crawl/scope"
 	"forage/fetch"
+	"forage/store"
 )
 
 // fetchFlags are the flags of every command that fetches.
@@ -56,27 +57,68 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 	f.Var(&ff.at, "at", "the time to record instead of now, RFC 3339")
 }
 
-// config makes the configuration of a crawl. done closes what it opened.
-func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Config, done func(), err error) {
+// processWide are the flags that hold for all that a process fetches. A command that another
+// process runs goes by those of that process.
+var processWide = []string{"parallel", "at", "user-agent", "contact", "allow-private", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages"}
+
+// given returns the process-wide flags of a command line that are not as by default.
+func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
+	given := map[string]string{}
+	for _, name := range processWide {
+		if f := cmd.Flags().Lookup(name); f.Value.String() != f.DefValue {
+			given[name] = f.Value.String()
+			if name == "cookies" {
+				given[name] = callOf(cmd.Context()).path(ff.cookies)
+			}
+		}
+	}
+	return given
+}
+
+// fits reports which process-wide flags keep a command from being run by the process that owns
+// the store: those that only one of them names, or both with different values.
+func (own *ownStore) fits(given map[string]string) error {
+	var differ []string
+	for _, name := range processWide {
+		mine, named := own.flags[name]
+		value, asked := given[name]
+		switch secret := name == "header" || name == "cookies" || name == "proxy"; {
+		case named == asked && mine == value:
+		case !named:
+			differ = append(differ, "without --"+name)
+		case secret:
+			differ = append(differ, "with another --"+name)
+		default:
+			differ = append(differ, "with --"+name+" "+mine)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return usagef("the store is in use by a command that fetches %s, which holds for all that its process fetches: give the same, or wait for that command to end", strings.Join(differ, ", "))
+}
+
+// config makes the configuration of a crawl.
+func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Config, err error) {
 	if ff.parallel < 1 {
-		return cfg, nil, usagef("--parallel wants at least 1")
+		return cfg, usagef("--parallel wants at least 1")
 	}
 	if ff.kept < 0 {
-		return cfg, nil, usagef("--max-kept-pages wants at least 1, or 0 for no limit")
+		return cfg, usagef("--max-kept-pages wants at least 1, or 0 for no limit")
 	}
 	fc := fetch.Config{UserAgent: ff.agent, Parallel: ff.parallel, Timeout: ff.timeout, MaxBody: int64(ff.maxBody)}
 	if fc.UserAgent == "" {
 		fc.UserAgent = fetch.Agent(ff.contact)
 	}
 	if ff.timeout <= 0 || ff.maxBody <= 0 || ff.limit < 0 {
-		return cfg, nil, usagef("--timeout and --max-body want more than 0, --time-limit 0 or more")
+		return cfg, usagef("--timeout and --max-body want more than 0, --time-limit 0 or more")
 	}
 	for _, p := range ff.private {
 		prefix, err := netip.ParsePrefix(p)
 		if err != nil {
 			a, e := netip.ParseAddr(p)
 			if e != nil {
-				return cfg, nil, usagef("--allow-private %q: want a range of addresses such as 10.0.0.0/8", p)
+				return cfg, usagef("--allow-private %q: want a range of addresses such as 10.0.0.0/8", p)
 			}
 			prefix = netip.PrefixFrom(a, a.BitLen())
 		}
@@ -85,54 +127,56 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	for _, h := range ff.headers {
 		field, err := siteField(h, hosts)
 		if err != nil {
-			return cfg, nil, badInput(err)
+			return cfg, badInput(err)
 		}
 		fc.Fields = append(fc.Fields, field)
 	}
 	if ff.proxy != "" {
 		text, err := expand(ff.proxy)
 		if err != nil {
-			return cfg, nil, usagef("--proxy: %w", err)
+			return cfg, usagef("--proxy: %w", err)
 		}
 		if fc.Proxy, err = url.Parse(text); err != nil {
-			return cfg, nil, usagef("--proxy: want http://, https:// or socks5:// and a host")
+			return cfg, usagef("--proxy: want http://, https:// or socks5:// and a host")
 		}
 	}
 	if ff.cookies != "" {
-		f, err := os.Open(ff.cookies)
+		f, err := os.Open(callOf(cmd.Context()).path(ff.cookies))
 		if err != nil {
-			return cfg, nil, badInput(fmt.Errorf("--cookies: %w", err))
+			return cfg, badInput(fmt.Errorf("--cookies: %w", err))
 		}
 		fc.Cookies, err = fetch.ReadCookies(f, time.Now())
 		f.Close()
 		if err != nil {
-			return cfg, nil, usagef("--cookies %s: %w", ff.cookies, err)
+			return cfg, usagef("--cookies %s: %w", ff.cookies, err)
 		}
 	}
 	if _, err := fetch.New(fc); err != nil {
-		return cfg, nil, badInput(err)
+		return cfg, badInput(err)
 	}
-	show, stopShowing := progress(cmd.ErrOrStderr())
-	cfg = crawl.Config{
-		Dir: ff.dir, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, MaxTime: ff.limit, At: ff.at.t, Progress: show,
-		Log: slog.New(plainLog{cmd.ErrOrStderr()}),
+	return crawl.Config{Dir: ff.dir, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
+}
+
+// options makes the options of a run. done ends the show of progress and closes what was opened.
+func (ff *fetchFlags) options(cmd *cobra.Command) (opt crawl.Options, done func(), err error) {
+	show, done := progress(cmd.ErrOrStderr())
+	opt = crawl.Options{MaxTime: ff.limit, Progress: show, Log: slog.New(plainLog{cmd.ErrOrStderr()})}
+	if ff.skipped == "" {
+		return opt, done, nil
 	}
-	done = stopShowing
-	if ff.skipped != "" {
-		f, err := os.Create(ff.skipped)
-		if err != nil {
-			return cfg, nil, badInput(fmt.Errorf("--report-skipped: %w", err))
+	f, err := os.Create(callOf(cmd.Context()).path(ff.skipped))
+	if err != nil {
+		return opt, nil, badInput(fmt.Errorf("--report-skipped: %w", err))
+	}
+	w := newFlusher(f)
+	opt.Skipped = w
+	stop := done
+	return opt, func() {
+		stop()
+		if err := w.close(); err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "forage: --report-skipped: %v\n", err)
 		}
-		w := newFlusher(f)
-		cfg.Skipped = w
-		done = func() {
-			stopShowing()
-			if err := w.close(); err != nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "forage: --report-skipped: %v\n", err)
-			}
-		}
-	}
-	return cfg, done, nil
+	}, nil
 }
 
 // siteField reads 'HOST Name: value'. Without HOST the one host of the seeds is meant.
@@ -171,11 +215,13 @@ func expand(text string) (string, error) {
 }
 
 // hostsOf returns the hosts of seeds, each once.
-func hostsOf(seeds []crawl.Seed) []string {
+func hostsOf(seeds []scope.Seed) []string {
 	var hosts []string
+	known := map[string]bool{}
 	for _, s := range seeds {
-		if u, err := url.Parse(s.URL); err == nil && !slices.Contains(hosts, u.Host) {
-			hosts = append(hosts, strings.ToLower(u.Host))
+		if h := strings.ToLower(store.HostOf(s.URL)); h != "" && !known[h] {
+			known[h] = true
+			hosts = append(hosts, h)
 		}
 	}
 	return hosts

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/control"
+	"forage/crawl"
 	"forage/store"
 )
 
@@ -22,22 +24,14 @@ type call struct {
 	args  []string
 	dir   string    // folder that relative paths start from; "": the process's own
 	owner *ownStore // nil: open the store
+	// handedBack: the owner ends; what it has not finished the other process does itself.
+	handedBack bool
 }
 
-// An ownStore is the open store of this process and, while a crawl runs, its controls.
+// An ownStore is the open store of this process, with the crawl that works on it.
 type ownStore struct {
-	db    *store.DB
-	crawl controls // nil: none runs
-}
-
-// controls steer a running crawl.
-type controls interface {
-	// Add queues URLs as seeds.
-	Add(urls []string) error
-	// Pause, Resume and Stop act on the site of that name, or on the whole crawl for "".
-	Pause(site string) error
-	Resume(site string) error
-	Stop(site string) error
+	crawl *crawl.Crawl
+	flags map[string]string // those that hold for the whole process, as they were given
 }
 
 type callKey struct{}
@@ -58,16 +52,19 @@ func (c *call) path(p string) string {
 	return filepath.Join(c.dir, p)
 }
 
-// serveStore answers commands of other processes on the store in dir until ctx ends or
-// closeSocket is called.
-func serveStore(ctx context.Context, dir string, own *ownStore) (closeSocket func(), err error) {
-	return serveSocket(ctx, dir, func(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+// serveStore answers commands of other processes on the store in dir.
+func serveStore(dir string, own *ownStore) (*control.Server, error) {
+	return control.Serve(dir, func(ctx context.Context, stdout, stderr io.Writer, args []string) (int, error) {
 		if len(args) == 0 {
-			return exitUsage
+			return exitUsage, nil
 		}
 		// The first argument is the folder of the process that calls.
-		ctx = context.WithValue(ctx, callKey{}, &call{args: args[1:], dir: args[0], owner: own})
-		return run(ctx, stdout, stderr, args[1:])
+		c := &call{args: args[1:], dir: args[0], owner: own}
+		code := run(context.WithValue(ctx, callKey{}, c), stdout, stderr, args[1:])
+		if c.handedBack {
+			return 0, control.ErrAgain
+		}
+		return code, nil
 	})
 }
 
@@ -75,63 +72,79 @@ func serveStore(ctx context.Context, dir string, own *ownStore) (closeSocket fun
 func onStore(cmd *cobra.Command, dir string, read func(*store.View) error) error {
 	c := callOf(cmd.Context())
 	if c.owner != nil {
-		v := c.owner.db.Snapshot()
-		return errors.Join(read(v), v.Close())
-	}
-	for try := 0; ; try++ {
-		db, err := store.Open(dir, store.Options{ReadOnly: true})
-		if err == nil {
-			return errors.Join(read(&db.View), db.Close())
+		v := c.owner.crawl.DB().Snapshot()
+		err := errors.Join(read(v), v.Close())
+		if errors.Is(err, store.ErrClosed) {
+			c.handedBack = true
+			return &exitError{exitFailed, nil} // the other process reads for itself
 		}
-		var used *store.InUseError
-		if !errors.As(err, &used) {
+		return err
+	}
+	return here(cmd, dir, io.Discard, func() error {
+		db, err := store.Open(dir, store.Options{ReadOnly: true})
+		if err != nil {
 			return storeError(dir, err)
 		}
-		err = elsewhere(cmd, dir)
-		if !errors.Is(err, errNobody) {
-			return err
-		}
-		// The owner has no socket yet, or no longer.
-		if try == 50 {
-			return used
-		}
-		select {
-		case <-cmd.Context().Done():
-			return cmd.Context().Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+		return errors.Join(read(&db.View), db.Close())
+	})
 }
 
 // onCrawl runs act on the crawl that runs in dir.
-func onCrawl(cmd *cobra.Command, dir string, act func(controls) error) error {
+func onCrawl(cmd *cobra.Command, dir string, act func(*crawl.Crawl) error) error {
+	none := fmt.Errorf("no crawl is running in %s; 'forage crawl' or 'forage revisit' starts one", dir)
 	if own := callOf(cmd.Context()).owner; own != nil {
-		if own.crawl == nil {
-			return errNobody
+		err := act(own.crawl)
+		if errors.Is(err, crawl.ErrNotRunning) {
+			return none
 		}
-		return act(own.crawl)
-	}
-	if err := elsewhere(cmd, dir); !errors.Is(err, errNobody) {
 		return err
 	}
-	return fmt.Errorf("no crawl is running in %s; 'forage crawl' or 'forage revisit' starts one", dir)
+	err := elsewhere(cmd, dir)
+	if errors.Is(err, control.ErrNobody) || errors.Is(err, control.ErrAgain) {
+		return none
+	}
+	return err
 }
 
-// elsewhere runs the command in the process that owns the store in dir.
+// here runs open, which opens the store in dir, or, where another process owns it, has the
+// command run there. It goes on as long as owners come and go, and tells of it.
+func here(cmd *cobra.Command, dir string, tell io.Writer, open func() error) error {
+	for told := false; ; {
+		err := open()
+		var used *store.InUseError
+		if !errors.As(err, &used) {
+			return err
+		}
+		err = elsewhere(cmd, dir)
+		if !errors.Is(err, control.ErrNobody) && !errors.Is(err, control.ErrAgain) {
+			return err
+		}
+		if !told && errors.Is(err, control.ErrAgain) {
+			told = true
+			fmt.Fprintln(tell, "forage: the command that had the store has ended; this one goes on by itself")
+		}
+		// The owner has no socket yet, or no longer.
+		select {
+		case <-cmd.Context().Done():
+			return cmd.Context().Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// elsewhere runs the command in the process that owns the store in dir. Its errors are those of
+// control.Call, and an exitError of the code with which the command ended there.
 func elsewhere(cmd *cobra.Command, dir string) error {
 	wd, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	args := append([]string{wd}, callOf(cmd.Context()).args...)
-	code, err := callSocket(cmd.Context(), dir, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	code, err := control.Call(cmd.Context(), dir, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	if code != 0 {
-		return &exitError{code, nil} // the other process has said why
-	}
-	return nil
+	return &exitError{code, nil} // the other process has said what there is to say
 }
 
 // storeError makes an error of opening a store one that says what to do.
@@ -143,6 +156,14 @@ func storeError(dir string, err error) error {
 		return usagef("there is no store in %s: 'forage crawl URL' makes one, --dir names another", dir)
 	}
 	return err
+}
+
+// isStore returns the error that says what to do where dir is no store.
+func isStore(dir string) error {
+	if err := store.Exists(dir); err != nil {
+		return storeError(dir, err)
+	}
+	return nil
 }
 
 // dirFlag adds --dir.
@@ -173,23 +194,6 @@ func (s *since) Set(text string) error {
 		}
 	}
 	return fmt.Errorf("want a cycle such as 3 or a time such as 2026-01-31T12:00:00Z, got %q", text)
-}
-
-// start returns when the cycle, or the time, was.
-func (s *since) start(v *store.View) (store.Time, error) {
-	if s.cycle == 0 {
-		return s.time, nil
-	}
-	cycles, err := v.Cycles()
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range cycles {
-		if c.Cycle >= s.cycle {
-			return c.At, nil
-		}
-	}
-	return 1<<63 - 1, nil
 }
 
 // stamp formats a time for JSON: nil where there is none.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"forage/crawl"
+	"forage/crawl/plan"
 )
 
 // shareFlags checks the flags that go with --total-budget and reads the weights.
-func shareFlags(cmd *cobra.Command, p *crawl.Plan, weights []string) error {
+func shareFlags(cmd *cobra.Command, p *plan.Plan, weights []string) error {
 	for _, name := range []string{"min", "max", "weight"} {
 		if cmd.Flags().Changed(name) && p.Total == 0 {
 			return usagef("--%s is about --total-budget, which is not given", name)
@@ -58,7 +58,7 @@ type plannedSite struct {
 	InTime   bool    `json:"in_time"`
 }
 
-func planned(o *crawl.Outlook) plannedJSON {
+func planned(o *plan.Outlook) plannedJSON {
 	p := plannedJSON{Plan: []plannedSite{}}
 	if o == nil {
 		return p
@@ -66,7 +66,7 @@ func planned(o *crawl.Outlook) plannedJSON {
 	p.Price = o.Price
 	for i := range o.Sites {
 		s := &o.Sites[i]
-		row := plannedSite{s.Site, s.Known, s.Budget, s.Expected, nil, s.Needs.Seconds(), nil, !s.Late()}
+		row := plannedSite{s.Site.Name, s.Known, s.Budget, s.Expected, nil, s.Needs.Seconds(), nil, !s.Late()}
 		if !math.IsNaN(s.Coverage) {
 			row.Coverage = s.Coverage
 		}
@@ -79,7 +79,7 @@ func planned(o *crawl.Outlook) plannedJSON {
 }
 
 // printOutlook prints a line a site, or one for all and one for what is late.
-func printOutlook(w io.Writer, o *crawl.Outlook, each bool) error {
+func printOutlook(w io.Writer, o *plan.Outlook, each bool) error {
 	var budget, late int
 	var expected float64
 	for i := range o.Sites {
@@ -98,7 +98,7 @@ func printOutlook(w io.Writer, o *crawl.Outlook, each bool) error {
 		if s.Late() {
 			text += fmt.Sprintf("; politeness asks for %s, there are %s", s.Needs.Round(time.Second), s.Has.Round(time.Second))
 		}
-		if _, err := fmt.Fprintf(w, "forage: %s: %d of %d old documents, some %.1f new pages expected (%s)\n", s.Site, s.Budget, s.Known, s.Expected, text); err != nil {
+		if _, err := fmt.Fprintf(w, "forage: %s: %d of %d old documents, some %.1f new pages expected (%s)\n", s.Site.Name, s.Budget, s.Known, s.Expected, text); err != nil {
 			return err
 		}
 	}

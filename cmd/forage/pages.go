@@ -86,14 +86,6 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 	if err != nil {
 		return err
 	}
-	changed, err := sel.changed.start(v)
-	if err != nil {
-		return err
-	}
-	gone, err := sel.gone.start(v)
-	if err != nil {
-		return err
-	}
 	found := false
 	for _, s := range sites {
 		if sel.site != "" && s.Name != sel.site {
@@ -103,7 +95,7 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 		var failed error
 		err := v.SiteDocs(s.ID, func(d *store.Doc) bool {
 			var ok bool
-			if ok, failed = sel.selects(v, d, changed, gone); ok && failed == nil && match.MatchString(d.URL) {
+			if ok, failed = sel.selects(v, d); ok && failed == nil && match.MatchString(d.URL) {
 				var p *page
 				if p, failed = newPage(v, s, d); failed == nil {
 					failed = write(p)
@@ -125,7 +117,7 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 }
 
 // selects reports whether d is to be listed.
-func (sel *selection) selects(v *store.View, d *store.Doc, changed, gone store.Time) (bool, error) {
+func (sel *selection) selects(v *store.View, d *store.Doc) (bool, error) {
 	switch {
 	case !d.IsPage() && !(sel.all && d.IsList()):
 		return false, nil
@@ -135,10 +127,10 @@ func (sel *selection) selects(v *store.View, d *store.Doc, changed, gone store.T
 		return false, nil
 	case sel.new.set() && (d.Cycle < sel.new.cycle || d.FirstSeen < sel.new.time):
 		return false, nil
-	case sel.gone.set() && (d.Gone == 0 || d.Gone < gone || d.GoneIn < sel.gone.cycle):
+	case sel.gone.set() && (d.Gone == 0 || d.Gone < sel.gone.time || d.GoneIn < sel.gone.cycle):
 		return false, nil
 	case sel.changed.set():
-		if d.Changed == 0 || d.Changed < changed {
+		if d.Changed == 0 || d.Changed < sel.changed.time {
 			return false, nil
 		}
 		return changedSince(v, d, sel.changed.cycle)
@@ -146,8 +138,8 @@ func (sel *selection) selects(v *store.View, d *store.Doc, changed, gone store.T
 	return true, nil
 }
 
-// changedSince reports whether a fetch in cycle c or later found another body than before:
-// cycles can be less than a second apart, so that the times do not tell.
+// changedSince reports whether a fetch in cycle c or later found another body than before. The
+// cycles of a site have ascending numbers, so that one number serves for all sites.
 func changedSince(v *store.View, d *store.Doc, c store.Cycle) (changed bool, err error) {
 	if c == 0 {
 		return true, nil

@@ -23,7 +23,7 @@ import (
 func progress(w io.Writer) (show func(crawl.Progress), stop func()) {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w), progressbar.OptionSpinnerType(14),
-			progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(10), progressbar.OptionFullWidth())
+			progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false), progressbar.OptionSetWidth(10), progressbar.OptionFullWidth())
 		return func(p crawl.Progress) {
 			bar.Describe(progressText(p))
 			bar.Set64(p.Fetched)

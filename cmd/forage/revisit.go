@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/crawl"
+	"forage/crawl/plan"
 	"forage/revisit"
 	"forage/revisit/paper"
 	"forage/store"
@@ -18,7 +19,7 @@ import (
 func revisitCmd() *cobra.Command {
 	var (
 		ff     fetchFlags
-		plan   crawl.Plan
+		p      plan.Plan
 		weight []string
 		dry    bool
 		budget amount
@@ -30,7 +31,7 @@ func revisitCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revisit [SITE…]",
 		Short: "Come back to sites and find what is new",
-		Long: `Revisit is one cycle of discovery at the sites named, or at all sites of the store. At each
+		Long: `Revisit is a cycle of discovery at each of the sites named, or at all sites of the store. At each
 it fetches at most --budget old documents (pages, feeds, sitemaps), chosen by --policy for
 the new pages that they are likely to lead to, and follows everything new to the end. With
 --full it fetches every known document, which tells the policy most; --period N makes a cycle
@@ -45,57 +46,53 @@ has gone by since the last cycle. --plan stops there.
 'forage pages --new-since CYCLE' lists what a cycle found.`,
 		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --policy od-win --period 4 --budget 10\n  forage revisit --total-budget 1000 --min 1 --plan",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !(plan.Config.Alpha > 0 && plan.Config.Alpha <= 1) {
-				return usagef("--alpha: want a decay above 0 and up to 1, got %g", plan.Config.Alpha)
+			if !(p.Config.Alpha > 0 && p.Config.Alpha <= 1) {
+				return usagef("--alpha: want a decay above 0 and up to 1, got %g", p.Config.Alpha)
 			}
-			if _, err := paper.New(plan.Policy, plan.Config); err != nil {
+			if _, err := paper.New(p.Policy, p.Config); err != nil {
 				return usagef("--policy: %w", err)
 			}
-			if plan.Period < 0 || cmd.Flags().Changed("period") && plan.Period == 0 {
+			if p.Period < 0 || cmd.Flags().Changed("period") && p.Period == 0 {
 				return usagef("--period: want 1 or more: 1 makes every cycle a full recrawl, 4 every fourth")
 			}
-			if plan.Total < 0 {
+			if p.Total < 0 {
 				return usagef("--total-budget wants 0 or more")
 			}
-			if err := shareFlags(cmd, &plan, weight); err != nil {
+			if err := shareFlags(cmd, &p, weight); err != nil {
 				return err
 			}
-			plan.Sites = args
-			plan.Text = budget.String()
-			plan.Budget = func(known int) int {
+			p.Sites = args
+			p.Text = budget.String()
+			p.Budget = func(known int) int {
 				if budget.share > 0 { // small sites too are looked at
 					return max(1, budget.of(known))
 				}
 				return budget.of(known)
 			}
-			if plan.Total > 0 {
+			if p.Total > 0 {
 				if !cmd.Flags().Changed("budget") {
-					plan.Budget, plan.Text = nil, ""
+					p.Budget, p.Text = nil, ""
 				}
-				plan.Text = strings.TrimSpace(fmt.Sprintf("%s of %d", plan.Text, plan.Total))
+				p.Text = strings.TrimSpace(fmt.Sprintf("%s of %d", p.Text, p.Total))
 			}
-			if plan.Full {
-				plan.Budget, plan.Text = nil, "all"
+			if p.Full {
+				p.Budget, p.Text = nil, "all"
 			}
-			cfg, done, err := ff.config(cmd, nil)
+			cfg, err := ff.config(cmd, nil)
 			if err != nil {
 				return err
 			}
-			defer done()
-			cfg.Delay = -1
 			if cmd.Flags().Changed("delay") {
-				cfg.Delay = delay
-			}
-			// Nothing is made where there is no store.
-			if probe, err := store.Open(ff.dir, store.Options{ReadOnly: true}); err == nil {
-				probe.Close()
-			} else if used := (*store.InUseError)(nil); !errors.As(err, &used) {
-				return storeError(ff.dir, err)
+				p.Delay = &delay
 			}
 			if dry {
 				return onStore(cmd, ff.dir, func(v *store.View) error {
-					o, err := crawl.Foresee(v, cfg, plan)
-					if errors.Is(err, crawl.ErrNoSite) {
+					now := plan.Conditions{Now: time.Now().Unix(), MaxTime: ff.limit}
+					if !cfg.At.IsZero() {
+						now.Now = cfg.At.Unix()
+					}
+					o, err := plan.Foresee(v, now, p)
+					if errors.Is(err, plan.ErrNoSite) {
 						return badInput(err)
 					}
 					if err != nil {
@@ -107,39 +104,33 @@ has gone by since the last cycle. --plan stops there.
 					return printOutlook(cmd.OutOrStdout(), o, true)
 				})
 			}
-			var outlook *crawl.Outlook
-			plan.Begin = func(o *crawl.Outlook) error {
-				outlook = o
-				return printOutlook(cmd.ErrOrStderr(), o, len(o.Sites) <= 10)
+			if callOf(cmd.Context()).owner == nil {
+				if err := isStore(ff.dir); err != nil { // nothing is made where there is no store
+					return err
+				}
 			}
-			r, err := runCrawl(cmd, cfg, func(ctx context.Context, c *crawl.Crawl) (*crawl.Result, error) { return c.Revisit(ctx, plan) })
-			if err != nil {
-				return err
-			}
-			if err := printRevisit(cmd, r, outlook, asJSON); err != nil {
-				return err
-			}
-			switch {
-			case r.Interrupted:
-				return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
-			case len(r.Failed) > 0 && (strict || len(r.Failed) == r.Sites):
-				return &exitError{exitFailed, fmt.Errorf("%d of %d sites failed", len(r.Failed), r.Sites)}
-			}
-			return nil
+			var outlook *plan.Outlook
+			return ff.run(cmd, cfg, func(ctx context.Context, c *crawl.Crawl, opt crawl.Options) (*crawl.Result, error) {
+				opt.Begin = func(o *plan.Outlook) error {
+					outlook = o
+					return printOutlook(cmd.ErrOrStderr(), o, len(o.Sites) <= 10)
+				}
+				return c.Revisit(ctx, p, opt)
+			}, func(r *crawl.Result) error { return printRevisit(cmd, r, outlook, asJSON) }, strict)
 		},
 	}
 	ff.add(cmd)
 	f := cmd.Flags()
 	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known, at least one")
-	f.IntVar(&plan.Total, "total-budget", 0, "old documents to fetch over all sites, shared by what each is expected to find; without --budget no other limit (0: no limit)")
-	f.IntVar(&plan.Min, "min", 0, "least share of --total-budget for a site")
-	f.IntVar(&plan.Max, "max", 0, "largest share of --total-budget for a site (0: no limit)")
+	f.IntVar(&p.Total, "total-budget", 0, "old documents to fetch over all sites, shared by what each is expected to find; without --budget no other limit (0: no limit)")
+	f.IntVar(&p.Min, "min", 0, "least share of --total-budget for a site")
+	f.IntVar(&p.Max, "max", 0, "largest share of --total-budget for a site (0: no limit)")
 	f.StringArrayVar(&weight, "weight", nil, "SITE=W: a new page of the site counts W where --total-budget is shared (repeatable; 1)")
 	f.BoolVar(&dry, "plan", false, "print what each site would get, what to expect and what politeness cannot meet, and stop")
-	f.StringVar(&plan.Policy, "policy", revisit.Default, "who chooses them: "+serving())
-	f.Float64Var(&plan.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
-	f.IntVar(&plan.Period, "period", 0, "make every Nth cycle of a site a full recrawl (0: none)")
-	f.BoolVar(&plan.Full, "full", false, "full recrawl: fetch every known document")
+	f.StringVar(&p.Policy, "policy", revisit.Default, "who chooses them: "+serving())
+	f.Float64Var(&p.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
+	f.IntVar(&p.Period, "period", 0, "make every Nth cycle of a site a full recrawl (0: none)")
+	f.BoolVar(&p.Full, "full", false, "full recrawl: fetch every known document")
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host")
 	f.Lookup("delay").DefValue = "as the site was crawled"
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
@@ -161,6 +152,7 @@ func serving() string {
 // revisitJSON is the result of forage revisit.
 type revisitJSON struct {
 	Cycle       store.Cycle        `json:"cycle"`
+	Cycles      []store.Cycle      `json:"cycles"`
 	Sites       int                `json:"sites"`
 	Refetched   int64              `json:"refetched"`
 	NewPages    int64              `json:"new_pages"`
@@ -176,14 +168,14 @@ type revisitJSON struct {
 	plannedJSON
 }
 
-func printRevisit(cmd *cobra.Command, r *crawl.Result, o *crawl.Outlook, asJSON bool) error {
+func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON bool) error {
 	out, note := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	for _, s := range r.Failed {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	overhead, ok := r.Overhead()
 	if asJSON {
-		j := revisitJSON{r.Cycle, r.Sites, r.Refetched, r.NewPages, r.Unknown, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
+		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Unknown, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
 		if ok {
 			j.Overhead = overhead
 		}
@@ -193,11 +185,11 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *crawl.Outlook, asJSON 
 	if ok {
 		text = fmt.Sprintf("overhead %.0f%%", 100*overhead)
 	}
-	_, err := fmt.Fprintf(out, "cycle %d: %s by fetching %s (%s); %d fetched, %s in %s\n", r.Cycle, plural(r.NewPages, "new page"), plural(r.Refetched, "old document"), text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
+	_, err := fmt.Fprintf(out, "%s: %s by fetching %s (%s); %d fetched, %s in %s\n", cyclesText(r), plural(r.NewPages, "new page"), plural(r.Refetched, "old document"), text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Unknown > 0 {
 		fmt.Fprintf(note, "forage: %d more pages may be new or old: 'forage pages --new-since %d --include-unknown'\n", r.Unknown, r.Cycle)
 	}
-	if err == nil && r.Cut != "" {
+	if err == nil && r.Cut != "" && !r.Interrupted {
 		fmt.Fprintf(note, "forage: stopped by %s; the same command goes on where it was\n", r.Cut)
 	}
 	return err

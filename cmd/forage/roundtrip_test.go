@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"forage/crawl"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/export"
 	"forage/fetch"
 	"forage/fetch/link"
@@ -56,9 +58,9 @@ func roundTrip(t *testing.T, h *snap.History, versions int) {
 			t.Fatal(err)
 		}
 		if k == 0 {
-			_, err = c.Run(t.Context(), []crawl.Seed{{URL: srv.URL + "/"}})
+			_, err = c.Run(t.Context(), []scope.Seed{{URL: srv.URL + "/"}}, crawl.Options{})
 		} else {
-			_, err = c.Revisit(t.Context(), crawl.Plan{Full: true})
+			_, err = c.Revisit(t.Context(), plan.Plan{Full: true}, crawl.Options{})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -66,7 +67,7 @@ type status struct {
 	Kept *keptStatus `json:"kept"` // null: --max-kept-pages was never given
 
 	BySite  []siteStatus  `json:"by_site"`
-	ByCycle []cycleStatus `json:"by_cycle"`
+	ByCycle []cycleStatus `json:"by_cycle"` // the latest ones
 }
 
 // keptStatus tells of the pages whose links and validators are kept.
@@ -126,10 +127,12 @@ type siteStatus struct {
 
 type cycleStatus struct {
 	Cycle     store.Cycle `json:"cycle"`
+	Site      string      `json:"site"`
 	Kind      string      `json:"kind"`
 	Policy    any         `json:"policy"`
 	At        any         `json:"at"`
 	Ended     any         `json:"ended"`
+	Seconds   float64     `json:"seconds"` // in which it was worked on
 	Fetched   int64       `json:"fetched"`
 	Refetched int64       `json:"refetched"`
 	NewPages  int64       `json:"new_pages"`
@@ -141,11 +144,11 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 	if err != nil {
 		return nil, err
 	}
-	cycles, err := v.Cycles()
+	last, err := v.LastCycle()
 	if err != nil {
 		return nil, err
 	}
-	s := &status{Sites: len(sites), Cycles: len(cycles), BySite: []siteStatus{}, ByCycle: []cycleStatus{}}
+	s := &status{Sites: len(sites), Cycles: int(last), BySite: []siteStatus{}, ByCycle: []cycleStatus{}}
 	if s.Kept, err = readKept(v); err != nil {
 		return nil, err
 	}
@@ -182,17 +185,31 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 		s.Queued += row.Queued
 		s.BySite = append(s.BySite, row)
 	}
-	for _, c := range cycles {
+	return s, s.readCycles(v, sites)
+}
+
+// shownCycles is how many of the latest cycles status tells of.
+const shownCycles = 100
+
+// readCycles reads the latest cycles, the first of them first.
+func (s *status) readCycles(v *store.View, sites []*store.Site) error {
+	name := map[store.SiteID]string{}
+	for _, site := range sites {
+		name[site.ID] = site.Name
+	}
+	err := v.CyclesBack(func(c *store.CycleRecord) bool {
 		row := cycleStatus{
-			Cycle: c.Cycle, Kind: string(c.Kind), Policy: orNull(c.Policy), At: stamp(c.At), Ended: stamp(c.Ended),
-			Fetched: c.Fetched, Refetched: c.Old, NewPages: c.New,
+			Cycle: c.Cycle, Site: name[c.Site], Kind: string(c.Kind), Policy: orNull(c.Policy), At: stamp(c.At), Ended: stamp(c.Ended), Seconds: float64(c.Took) / 1000,
+			Fetched: c.Fetched, Refetched: c.Refetched, NewPages: c.New,
 		}
 		if c.New > 0 && c.Kind != store.FirstVisit {
-			row.Overhead = float64(c.Old) / float64(c.New)
+			row.Overhead = float64(c.Refetched) / float64(c.New)
 		}
 		s.ByCycle = append(s.ByCycle, row)
-	}
-	return s, nil
+		return len(s.ByCycle) < shownCycles
+	})
+	slices.Reverse(s.ByCycle)
+	return err
 }
 
 func (s *status) print(w io.Writer, hubs bool) error {
@@ -240,9 +257,9 @@ func (s *status) print(w io.Writer, hubs bool) error {
 	}
 	fmt.Fprintln(w)
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "cycle\tkind\tpolicy\tbegan\ttook\tfetched\told\tnew pages\toverhead")
+	fmt.Fprintln(t, "cycle\tsite\tkind\tpolicy\tbegan\ttook\tfetched\told\tnew pages\toverhead")
 	for _, c := range s.ByCycle[max(0, len(s.ByCycle)-20):] {
-		fmt.Fprintf(t, "%d\t%s\t%v\t%v\t%s\t%d\t%d\t%d\t%s\n", c.Cycle, c.Kind, orDash(c.Policy), orDash(c.At), took(c.At, c.Ended), c.Fetched, c.Refetched, c.NewPages, percent(c.Overhead))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%v\t%v\t%s\t%d\t%d\t%d\t%s\n", c.Cycle, c.Site, c.Kind, orDash(c.Policy), orDash(c.At), took(c), c.Fetched, c.Refetched, c.NewPages, percent(c.Overhead))
 	}
 	return t.Flush()
 }
@@ -262,19 +279,16 @@ func orDash(v any) any {
 	return v
 }
 
-// took is the time between two stamps, for people.
-func took(from, to any) string {
-	f, ok1 := from.(string)
-	t, ok2 := to.(string)
-	if !ok1 || !ok2 {
-		return "-"
+// took is how long a cycle was worked on, for people.
+func took(c cycleStatus) string {
+	if c.Ended == nil {
+		return "open"
 	}
-	a, err1 := time.Parse(time.RFC3339, f)
-	b, err2 := time.Parse(time.RFC3339, t)
-	if err1 != nil || err2 != nil {
-		return "-"
+	d := time.Duration(c.Seconds * float64(time.Second))
+	if d >= 10*time.Second {
+		return d.Round(time.Second).String()
 	}
-	return b.Sub(a).String()
+	return d.Round(10 * time.Millisecond).String()
 }
 
 // percent formats a fraction for people, "-" where it is undefined.

@@ -4,11 +4,13 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"forage/crawl"
 )
 
 // steerCmds are the commands that steer a running crawl through its socket.
 func steerCmds() []*cobra.Command {
-	site := func(use, short, long string, act func(c controls, site string) error) *cobra.Command {
+	site := func(use, short, long string, act func(c *crawl.Crawl, site string) error) *cobra.Command {
 		var dir string
 		var asJSON bool
 		cmd := &cobra.Command{
@@ -22,7 +24,7 @@ func steerCmds() []*cobra.Command {
 				if len(args) > 0 {
 					name = args[0]
 				}
-				return onCrawl(cmd, dir, func(c controls) error {
+				return onCrawl(cmd, dir, func(c *crawl.Crawl) error {
 					if err := act(c, name); err != nil {
 						return err
 					}
@@ -40,11 +42,11 @@ func steerCmds() []*cobra.Command {
 	return []*cobra.Command{
 		addCmd(),
 		site("pause", "Let a running crawl rest, or one site of it",
-			"Pause lets the crawl that runs in --dir fetch nothing more, or nothing more of one site,\nuntil 'forage resume'. What is being fetched is finished.", controls.Pause),
+			"Pause lets the crawl that runs in --dir fetch nothing more, or nothing more of one site,\nuntil 'forage resume'. What is being fetched is finished.", (*crawl.Crawl).Pause),
 		site("resume", "Let a paused crawl, or site, go on",
-			"Resume lets the crawl that runs in --dir, or one site of it, go on after a pause, be it by\nhand or because the site blocked the crawl.", controls.Resume),
+			"Resume lets the crawl that runs in --dir, or one site of it, go on after a pause, be it by\nhand or because the site blocked the crawl.", (*crawl.Crawl).Resume),
 		site("stop", "End a running crawl, or one site of it, with its state saved",
-			"Stop ends the crawl that runs in --dir as Ctrl-C does, or the work on one site of it. The\nsame command continues it later.", controls.Stop),
+			"Stop ends the crawl that runs in --dir as Ctrl-C does, or the work on one site of it. The\nsame command continues it later.", (*crawl.Crawl).Stop),
 	}
 }
 
@@ -58,9 +60,9 @@ func addCmd() *cobra.Command {
 		Example: "  forage add https://example.org/",
 		Args:    arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return onCrawl(cmd, dir, func(c controls) error {
+			return onCrawl(cmd, dir, func(c *crawl.Crawl) error {
 				if err := c.Add(args); err != nil {
-					return err
+					return badInput(err)
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"added": len(args)})

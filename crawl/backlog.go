@@ -1,0 +1,308 @@
+package crawl
+
+import (
+	"slices"
+
+	"forage/crawl/scope"
+	"forage/frontier"
+	"forage/graph"
+	"forage/store"
+)
+
+// A work says what an item of the frontier is for.
+type work uint8
+
+const (
+	fetchNew    work = iota // a document that waits in the queue
+	fetchOld                // an old document, again
+	fetchRobots             // the robots.txt of an origin
+	fetchProbe              // a path that should not exist
+)
+
+// An item is one request to be made.
+type item struct {
+	work    work
+	cycle   *cycle
+	backlog *backlog
+	id      graph.Node // of the document
+	doc     *store.Doc // what is known of it, from the moment that it is offered
+	origin  *origin    // of fetchRobots and fetchProbe
+}
+
+func (it *item) isDocument() bool { return it.work == fetchNew || it.work == fetchOld }
+
+// A backlog is what one cycle has in line at one host: documents put in line by name, then, in a
+// full recrawl, old ones, then the store's queue where the visit draws from it.
+type backlog struct {
+	cycle *cycle
+	host  *host
+	front []item
+	old   []graph.Node
+	last  graph.Node // the store's queue has been handed out up to here; graph.None: not at all
+
+	pending  int        // documents in line or under way
+	deferred graph.Node // the first one put off, see deferred.go; graph.None: none is
+	later    int        // so many are
+}
+
+// backlog returns the cycle's backlog at a host, and makes it where there is none.
+func (c *cycle) backlog(name string) *backlog {
+	l := c.loop()
+	h := l.host(name)
+	for _, b := range h.backlogs {
+		if b.cycle == c {
+			return b
+		}
+	}
+	b := &backlog{cycle: c, host: h, last: c.from - 1, deferred: graph.None} // the one before 0 is graph.None
+	fresh := len(h.backlogs) == 0
+	h.backlogs = append(h.backlogs, b)
+	c.backlogs = append(c.backlogs, b)
+	h.joined = !fresh
+	switch {
+	case fresh:
+		c.crawl().fail(h.restore(c))
+	case h.givenUp != "": // by other cycles: this one finds out for itself
+		l.askAgain(h)
+	}
+	l.setDelay(h)
+	l.admit(c, h)
+	return b
+}
+
+// backlogOf is the cycle's backlog at the host of a document.
+func (c *cycle) backlogOf(d *store.Doc) *backlog { return c.backlog(store.HostOf(d.URL)) }
+
+// add counts n documents that come into line, or, below 0, that need nothing more. Those at a
+// host that is not asked any more do not keep the cycle open.
+func (b *backlog) add(n int) {
+	b.pending += n
+	if b.host.givenUp == "" {
+		b.cycle.open += n
+	}
+	b.cycle.touch()
+}
+
+// enqueue puts a document in line by name, behind others that are, unless it is in line already.
+func (b *backlog) enqueue(work work, id graph.Node) {
+	crawl := b.cycle.crawl()
+	if _, ok := crawl.inHand[id]; ok {
+		return
+	}
+	crawl.inHand[id] = nil
+	b.front = append(b.front, item{work: work, cycle: b.cycle, backlog: b, id: id})
+	b.add(1)
+	b.cycle.loop().wake(b.host)
+}
+
+// requeue puts a document in line that waits in the store's queue, where it is not: queued tells
+// whether it was in that queue before, so that the visit may have come past it already.
+func (c *cycle) requeue(d *store.Doc, queued bool) {
+	b := c.backlogOf(d)
+	b.undefer(d)
+	ahead := c.visit.manner().fromQueue && (b.last == graph.None || d.ID > b.last)
+	switch {
+	case !ahead:
+		b.enqueue(fetchNew, d.ID)
+	case !queued:
+		b.add(1)
+		c.loop().wake(b.host)
+	}
+}
+
+// settle notes that a document that was in line needs nothing more.
+func (b *backlog) settle(id graph.Node) {
+	delete(b.cycle.crawl().inHand, id)
+	b.add(-1)
+}
+
+// drop gives up what is in line, in memory: what waits in the store goes on waiting there.
+func (b *backlog) drop() {
+	l, inHand := b.cycle.loop(), b.cycle.crawl().inHand
+	h := b.host
+	l.queue.Spill(h.id) // what the frontier holds comes back to the backlogs
+	for _, it := range b.front {
+		if it.isDocument() {
+			delete(inHand, it.id)
+		}
+	}
+	b.front, b.old, b.pending = nil, nil, 0
+	l.quit(b)
+}
+
+// fill appends items to into until it has n, in the order in which they are to be fetched.
+// ok=false: one is appended that must be answered before anything else of the host is asked for.
+func (b *backlog) fill(n int, into []item) (_ []item, ok bool) {
+	var queue [64]graph.Node
+	for round := 0; len(into) < n; {
+		switch c := b.cycle; {
+		case len(b.front) > 0:
+			it := b.front[0]
+			if it.isDocument() && !c.hasRoom() {
+				return into, true
+			}
+			b.front = b.front[1:]
+			if into, ok = b.offer(it, into); !ok {
+				return into, false
+			}
+		case len(b.old) > 0:
+			id := b.old[0]
+			b.old = b.old[1:]
+			c.crawl().inHand[id] = nil
+			if into, ok = b.offer(item{work: fetchOld, cycle: c, backlog: b, id: id}, into); !ok {
+				return into, false
+			}
+		case !c.visit.manner().fromQueue || !c.hasRoom():
+			return into, true
+		case round == 16: // so much is left out that it is committed first
+			c.loop().wake(b.host)
+			return into, true
+		default:
+			round++
+			some, err := b.queued(queue[:min(len(queue), n-len(into))])
+			if err != nil || len(some) == 0 {
+				c.crawl().fail(err)
+				return into, true
+			}
+			for _, id := range some {
+				b.last = id
+				if _, ok := c.crawl().inHand[id]; ok {
+					continue // it was put in line by name
+				}
+				if into, ok = b.offer(item{work: fetchNew, cycle: c, backlog: b, id: id}, into); !ok {
+					return into, false
+				}
+				if len(b.front) > 0 { // a probe, which comes first
+					break
+				}
+			}
+		}
+	}
+	return into, true
+}
+
+// queued returns the next documents of the store's queue, as many as into has room for.
+func (b *backlog) queued(into []graph.Node) ([]graph.Node, error) {
+	most := len(into)
+	into = into[:0]
+	err := b.cycle.crawl().db.Queue(b.cycle.site.ID, b.host.name, b.last, func(id graph.Node) bool {
+		into = append(into, id)
+		return len(into) < most
+	})
+	return into, err
+}
+
+// offer appends it to into if it may be fetched, or the request for the robots.txt that must be
+// known first: then ok is false. What the rules or robots.txt leave out is settled here, because
+// it costs no request. This is where a document's record is read, once on its way.
+func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
+	c := b.cycle
+	if it.work == fetchProbe { // what it shows is needed to read all others
+		b.host.blocked = true
+		return append(into, it), false
+	}
+	crawl := c.crawl()
+	d := it.doc
+	if d == nil {
+		var err error
+		if d, err = crawl.doc(it.id); err != nil {
+			crawl.fail(err)
+			return into, false
+		}
+		it.doc = d
+	}
+	_, named := crawl.inHand[it.id]
+	if it.work == fetchNew && d.State != store.Queued {
+		if named {
+			b.settle(it.id)
+		}
+		return into, true // it is not in line by the store's queue any more
+	}
+	if why := c.site.scope.Skip(d); why != "" {
+		c.leaveOut(b, d, why)
+		return into, true
+	}
+	if it.work == fetchNew && !named && b.defers(d) {
+		return into, true
+	}
+	crawl.inHand[it.id] = d
+	if c.site.Rules.Robots == "ignore" {
+		return append(into, it), true
+	}
+	o := b.host.origin(scope.Origin(d.URL))
+	if !o.hasRules(c) {
+		b.front = append([]item{it}, b.front...)
+		b.host.blocked = true
+		return append(into, item{work: fetchRobots, cycle: c, backlog: b, origin: o}), false
+	}
+	if c.heedRobots(b, o) { // a probe is first in line now
+		b.front = slices.Insert(b.front, 1, it)
+		return into, true
+	}
+	if !o.rules.Allowed(d.URL) || d.Given != "" && !o.rules.Allowed(d.Given) {
+		c.leaveOut(b, d, "robots")
+		return into, true
+	}
+	return append(into, it), true
+}
+
+// turns is how many items in a row a site gives of a host that it shares.
+const turns = 8
+
+// Fill gives out items of a host for the frontier.
+func (l *Loop) Fill(id frontier.Host, max int, into []item) (given []item) {
+	h := l.hosts.byID[id]
+	if h.blocked || h.givenUp != "" || h.waits || len(h.backlogs) == 0 {
+		return into
+	}
+	n := len(into) + max
+	defer func() {
+		if len(given) == 0 && !h.blocked && !slices.ContainsFunc(h.backlogs, func(b *backlog) bool { return b.cycle.crowded }) {
+			l.acquainted(h) // nothing there is to be asked for, whatever room there is
+		}
+	}()
+	// Sites that share a host share its turns: each gives its part, and those that have more fill
+	// up what others leave.
+	h.backlogs = append(h.backlogs[1:], h.backlogs[0])
+	some := make([]*backlog, 0, len(h.backlogs))
+	for _, b := range h.backlogs {
+		if !b.cycle.stopped() {
+			some = append(some, b)
+		}
+	}
+	for len(some) > 0 && len(into) < n {
+		more := some[:0]
+		for i, b := range some {
+			part := n
+			if len(some)-i > 1 || len(more) > 0 {
+				part = min(n, len(into)+turns)
+			}
+			var ok bool
+			if into, ok = b.fill(part, into); !ok {
+				return into
+			}
+			if len(into) == part {
+				more = append(more, b)
+			}
+		}
+		some = more
+	}
+	return into
+}
+
+// Spill takes items back, to the front of their backlogs. A request for robots.txt is made anew
+// when the document is offered for which it was to be made.
+func (l *Loop) Spill(id frontier.Host, items []item) {
+	if slices.ContainsFunc(items, func(it item) bool { return !it.isDocument() }) {
+		l.hosts.byID[id].blocked = false // until it is offered again others may have their turn
+	}
+	items = slices.DeleteFunc(slices.Clone(items), func(it item) bool { return it.work == fetchRobots })
+	for end := len(items); end > 0; { // row by row of one backlog, the last first
+		b, from := items[end-1].backlog, end-1
+		for from > 0 && items[from-1].backlog == b {
+			from--
+		}
+		b.front = slices.Concat(items[from:end], b.front)
+		end = from
+	}
+}

@@ -1,0 +1,148 @@
+// Package document turns the body of an answer into what a crawl wants to know of it: what
+// kind of document it is, where it leads, and digests by which it is recognised.
+//
+// Reader.Read does it, without network, store or clock. What becomes of the links is for
+// package crawl to decide.
+package document
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"forage/crawl/scope"
+	"forage/fetch"
+	"forage/fetch/link"
+	"forage/fetch/sitemap"
+	"forage/store"
+)
+
+// A Content is what the crawl wants to know of a body. It holds no part of the body itself,
+// but for the strings of Links, which share memory: clone what is kept for long.
+type Content struct {
+	Kind      store.Kind // Page, Feed, Sitemap or Other
+	Digest    uint64     // of the body
+	Shape     uint64     // of the body without what it repeats of its URL; only with Options.Shape
+	Bytes     int64      // of the body
+	Cut       bool       // not all of its links were taken
+	Title     string
+	Canonical string     // normalised URL that it names as its own; "" for none
+	Published store.Time // 0: not told
+	Scripts   bool       // scripts, but next to no links
+	Routes    int        // links to #! and #/ routes, which are no URLs
+	Links     []Link     // in the order of the document, repeated ones included
+}
+
+// A Link is a link as it stands in a document.
+type Link struct {
+	URL                string // normalised
+	Given              string // as it stood there, where that differs
+	Kind               store.LinkKind
+	NoFollow           bool
+	Main               bool       // to a list that the site itself points to
+	Place              uint32     // see store.Link
+	LastMod, Published store.Time // what a feed or sitemap says of the target; 0: nothing
+}
+
+// Options say how a body is read.
+type Options struct {
+	URL          string   // of the document, normalised
+	IgnoreParams []string // query parameters that do not tell pages apart
+	Shape        bool     // work out Content.Shape
+}
+
+// A Reader reads bodies, one after another, in the same memory. The zero value is ready.
+type Reader struct{ extractor link.Extractor }
+
+// Hash is the digest of a body.
+func Hash(b []byte) uint64 { return xxhash.Sum64(b) }
+
+// linkKinds translates what package link calls the ways of a link.
+var linkKinds = [...]store.LinkKind{
+	link.Anchor:    store.ViaAnchor,
+	link.Frame:     store.ViaFrame,
+	link.Rel:       store.ViaRel,
+	link.Canonical: store.ViaCanonical,
+	link.Alternate: store.ViaAlternate,
+	link.Feed:      store.ViaFeedLink,
+	link.Sitemap:   store.ViaFeedLink,
+	link.Refresh:   store.ViaRefresh,
+}
+
+// Read makes out what kind of document the body of o is, and reads it. It never fails: what
+// is neither a page nor a list is Other. O(bytes).
+func (r *Reader) Read(o *fetch.Outcome, opt Options) *Content {
+	c := &Content{Kind: store.Other, Digest: Hash(o.Body), Bytes: int64(len(o.Body))}
+	if opt.Shape {
+		c.Shape = shape(o.Body, opt.URL)
+	}
+	if o.Kind == fetch.HTML && !looksLikeList(o.Body) {
+		r.page(o, &opt, c)
+		return c
+	}
+	doc, err := sitemap.Parse(o.Body, opt.URL, o.ContentType)
+	switch {
+	case err == nil && doc.Kind != sitemap.None:
+		list(doc, &opt, c)
+	case o.Kind == fetch.HTML || o.Kind == fetch.XML && bytes.Contains(o.Body[:min(len(o.Body), 1024)], []byte("http://www.w3.org/1999/xhtml")):
+		r.page(o, &opt, c)
+	}
+	return c
+}
+
+// looksLikeList reports whether a body that is labelled HTML has the root element of a feed or
+// sitemap.
+func looksLikeList(b []byte) bool {
+	b = bytes.TrimLeft(b, "\ufeff \t\r\n")
+	if !bytes.HasPrefix(b, []byte("<?xml")) && !bytes.HasPrefix(b, []byte("<rss")) && !bytes.HasPrefix(b, []byte("<feed")) && !bytes.HasPrefix(b, []byte("<urlset")) {
+		return false
+	}
+	return !bytes.Contains(bytes.ToLower(b[:min(len(b), 1024)]), []byte("<html"))
+}
+
+// shape is a digest that does not change with the URL that a page repeats.
+func shape(body []byte, url string) uint64 {
+	path, _, _ := strings.Cut(scope.Path(url), "?")
+	path = strings.TrimSuffix(path, "/")
+	for _, part := range []string{path, path[strings.LastIndexByte(path, '/')+1:]} {
+		if len(part) >= 3 {
+			body = bytes.ReplaceAll(body, []byte(part), nil)
+		}
+	}
+	return Hash(body)
+}
+
+// page reads HTML.
+func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
+	p := r.extractor.Extract(o.Body, link.Options{
+		URL: opt.URL, ContentType: o.ContentType, Links: o.Header.Values("Link"), Robots: o.Header.Values("X-Robots-Tag"),
+		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams,
+	})
+	c.Kind = store.Page
+	c.Title, c.Canonical = p.Title, strings.Clone(p.Canonical)
+	if !p.Published.IsZero() {
+		c.Published = p.Published.Unix()
+	}
+	c.Scripts, c.Routes, c.Cut = p.NeedsScript(), p.Routes, p.Truncated
+	c.Links = make([]Link, len(p.Links))
+	for i := range p.Links {
+		l := &p.Links[i]
+		c.Links[i] = Link{URL: l.URL, Given: l.Given, Kind: linkKinds[l.Kind], NoFollow: l.NoFollow, Place: l.Place, Main: l.Kind == link.Sitemap}
+	}
+}
+
+// list takes over the entries of a feed or sitemap.
+func list(doc *sitemap.Document, opt *Options, c *Content) {
+	kind := store.ViaSitemap
+	c.Kind = store.Sitemap
+	if doc.Kind == sitemap.Feed {
+		c.Kind, kind = store.Feed, store.ViaFeed
+	}
+	c.Cut = doc.Cut
+	c.Links = make([]Link, len(doc.Entries))
+	for i := range doc.Entries {
+		e := &doc.Entries[i]
+		c.Links[i] = Link{URL: link.DropParams(e.URL, opt.IgnoreParams), Kind: kind, Main: e.Sitemap, LastMod: e.Modified, Published: e.Published}
+	}
+}

@@ -1,0 +1,94 @@
+package crawl
+
+import (
+	"fmt"
+
+	"forage/graph"
+	"forage/store"
+)
+
+// A firstVisit fetches all that links, feeds and sitemaps lead to, in the order in which it
+// became known: that of the store's queue.
+type firstVisit struct{ *cycle }
+
+var _ visit = (*firstVisit)(nil)
+
+func (v *firstVisit) manner() manner {
+	return manner{first: true, fromQueue: true, patient: true, tries: fetches, probes: true, doubts: true, admits: true}
+}
+
+func (v *firstVisit) begin() error {
+	v.spent() // under other rules, or after a crash, a limit may be reached already
+	return v.queueAll()
+}
+
+// queueAll puts in line what waits in the store.
+func (c *cycle) queueAll() error {
+	db := c.crawl().db
+	return db.QueueHosts(c.site.ID, func(name string) bool {
+		b := c.backlog(name)
+		n := 0
+		c.crawl().fail(db.Queue(c.site.ID, name, graph.None, func(graph.Node) bool { n++; return true }))
+		b.add(n)
+		c.loop().wake(b.host)
+		return true
+	})
+}
+
+// room reports whether another document may be fetched under the limits of the site.
+func (v *firstVisit) room() bool {
+	r := &v.site.Rules
+	return (r.MaxPages == 0 || v.pages+v.documents < r.MaxPages) && (r.Budget == 0 || int(v.rec.Fetched)+v.documents < r.Budget)
+}
+
+// spent notes when a limit is reached, and hands out what was held back for want of room.
+func (v *firstVisit) spent() {
+	r := &v.site.Rules
+	switch {
+	case r.MaxPages > 0 && v.pages >= r.MaxPages:
+		v.reached("--max-pages")
+	case r.Budget > 0 && int(v.rec.Fetched) >= r.Budget:
+		v.reached("--budget")
+	case v.crowded && v.room():
+		v.makeRoom()
+	}
+}
+
+// reached ends the visit at a limit of its site.
+func (v *firstVisit) reached(limit string) {
+	if !v.full {
+		v.windUp(limit, false)
+		v.full, v.limit = true, limit
+	}
+}
+
+func (v *firstVisit) discovered(b *backlog, _ *store.Doc, _ bool) {
+	b.add(1)
+	v.loop().wake(b.host)
+}
+
+func (v *firstVisit) answered(*answer) {}
+func (v *firstVisit) hostLost()        {}
+
+func (v *firstVisit) idle() (over bool, err error) { return true, nil }
+
+// whole reports whether the visit came to its end: that of the site, or a limit of it.
+func (v *firstVisit) whole(counts *store.Counters) bool { return v.full || counts.Queued() == 0 }
+
+// conclude notes what the visit left out that may hold old pages, and whether the site seems to
+// need scripts.
+func (v *firstVisit) conclude(counts *store.Counters, _ bool) {
+	c, s := v.cycle, v.site
+	failed := counts.State[store.Failed]
+	switch s.Partial, s.PartialWhy = true, ""; {
+	case c.full:
+		s.PartialWhy = "stopped by " + c.limit
+	case counts.Queued() > 0:
+		s.PartialWhy = fmt.Sprintf("documents that were not fetched: %d", counts.Queued())
+	case failed*20 > counts.Known()-counts.State[store.Skipped]:
+		s.PartialWhy = fmt.Sprintf("%d documents could not be fetched", failed)
+	default:
+		s.Partial = false
+	}
+	s.NeedsJS = c.seen.scripted > 0 && c.pages > 0 && c.pages <= 3 && c.seen.links <= c.pages
+}

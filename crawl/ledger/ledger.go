@@ -1,0 +1,441 @@
+// Package ledger keeps the account of a site's cycles of discovery: it tells a revisit policy
+// what happened, from what the store holds, and writes into the store what a cycle came to.
+//
+// Open a Ledger when a cycle begins, or goes on. It knows a policy that has heard of everything
+// before. In a budgeted cycle call Begin, then, in turn, Next, Refetched (with Found for each
+// document that answered first meanwhile) and Follow; in a full recrawl Resume, then Refetched
+// and Found as answers come, and Recrawled at the end. End closes either. The package fetches
+// nothing; all calls for one store come from the goroutine that writes to it.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/graph"
+	"forage/revisit"
+	"forage/revisit/paper"
+	"forage/store"
+)
+
+// A Book is what the ledgers of one store have in common.
+type Book struct {
+	DB  *store.DB
+	Doc func(graph.Node) (*store.Doc, error) // what is known of a document, as the caller has it
+	Now func() store.Time                    // the crawl's clock
+
+	policies policies // of cycles past
+}
+
+// A Ledger is the account of one cycle at one site.
+type Ledger struct {
+	book   *Book
+	plan   *plan.Plan
+	site   *store.Site
+	rec    *store.CycleRecord
+	policy *revisit.Site
+	fresh  []graph.Node   // documents that answered for the first time since the policy was told last
+	last   *store.Refetch // the latest refetch, of which the policy has not been told
+	order  int            // refetches so far
+	missed int            // of them, of documents that could not be fetched
+}
+
+// Open returns the ledger of a cycle of the plan at a site, with a policy that has heard of
+// everything before it. Cycles that were interrupted and are not gone on with end here. O(1)
+// where this book has ended the site's cycle before; else O(what the records of all its cycles
+// hold).
+func Open(book *Book, p *plan.Plan, site *store.Site, rec *store.CycleRecord) (*Ledger, error) {
+	l := &Ledger{book: book, plan: p, site: site, rec: rec}
+	if l.policy = book.policies.take(site.ID, p); l.policy != nil {
+		return l, l.endStale()
+	}
+	policy, err := paper.New(p.Policy, p.Config)
+	if err != nil {
+		return nil, err
+	}
+	l.policy = revisit.NewSite(policy)
+	started := false
+	var failed error
+	if err := book.DB.Records(site.ID, func(c store.Cycle, b []byte) bool {
+		if failed = l.policy.Replay(b); failed != nil {
+			failed = fmt.Errorf("cycle %d of site %s: %w", c, site.Name, failed)
+		}
+		started = true
+		return failed == nil
+	}); errors.Join(err, failed) != nil {
+		return nil, errors.Join(err, failed)
+	}
+	if !started {
+		if err := l.introduce(); err != nil {
+			return nil, err
+		}
+	}
+	return l, l.endStale()
+}
+
+// Missed is how many old documents of the cycle could not be fetched.
+func (l *Ledger) Missed() int { return l.missed }
+
+// Begin begins a budgeted cycle. What an interrupted run of it fetched is told again.
+func (l *Ledger) Begin() error {
+	l.policy.Begin(revisit.Time(l.rec.At), l.rec.Limit)
+	return l.resume()
+}
+
+// Resume takes up a full recrawl where an interrupted run of it stopped.
+func (l *Ledger) Resume() error {
+	rows, err := l.refetches()
+	l.order = len(rows)
+	for _, r := range rows {
+		if r.Failed() {
+			l.missed++
+		}
+	}
+	return err
+}
+
+// Next returns the old document that the policy wants next, and whether that is an audit.
+// ok=false: the budget is spent, or nothing is left that is worth a fetch.
+func (l *Ledger) Next() (d *store.Doc, audit, ok bool, err error) {
+	for l.order < l.rec.Limit {
+		n, ok := l.policy.Next()
+		if !ok {
+			break
+		}
+		d, err := l.book.Doc(graph.Node(l.policy.Key(n)))
+		if err != nil {
+			return nil, false, false, err
+		}
+		if IsOld(d, l.rec.Cycle) && d.FetchedIn != l.rec.Cycle { // else named twice, after an interruption
+			return d, l.policy.Audit(), true, nil
+		}
+	}
+	return nil, false, false, nil
+}
+
+// Found notes a document that answered for the first time as a page or list.
+func (l *Ledger) Found(id graph.Node) { l.fresh = append(l.fresh, id) }
+
+// Refetched notes the answer to a request for an old document, and puts its row. Order, and what
+// it led to, are filled in.
+func (l *Ledger) Refetched(r *store.Refetch) error {
+	r.Order = l.order
+	l.order++
+	if r.Failed() {
+		l.missed++
+		r.Gained, r.Lost = nil, 0
+	}
+	if l.rec.Kind != store.FullRecrawl {
+		l.last = r
+	}
+	return l.book.DB.PutRefetch(l.site.ID, l.rec.Cycle, r)
+}
+
+// Recrawled tells the policy of a full recrawl, when all has been fetched.
+func (l *Ledger) Recrawled() error {
+	// Which fetch found what first has no meaning where all are fetched at once: one that the
+	// policy knows stands for all.
+	var found []graph.Node
+	db := l.book.DB
+	if err := db.Newcomers(l.site.ID, l.rec.Cycle, func(id graph.Node, _ store.Kind) bool {
+		found = append(found, id)
+		return true
+	}); err != nil {
+		return err
+	}
+	l.policy.BeginFull(revisit.Time(l.rec.At))
+	var failed error
+	err := db.Refetches(l.site.ID, l.rec.Cycle, func(r *store.Refetch) bool {
+		r.Found = nil
+		if _, ok := l.policy.Node(revisit.Key(r.Page)); ok {
+			r.Found, found = found, nil
+		}
+		_, failed = l.observe(r)
+		return failed == nil
+	})
+	return errors.Join(err, failed)
+}
+
+// keptCycles is how many budgeted cycles of a site are kept one by one; older ones are condensed.
+const keptCycles = 1000
+
+// End ends the cycle for good, and keeps the policy for the next one of the site.
+func (l *Ledger) End() error {
+	if err := l.close(); err != nil {
+		return err
+	}
+	l.book.policies.keep(l.site.ID, l.plan, l.policy)
+	return l.book.DB.Condense(l.site.ID, keptCycles)
+}
+
+// IsOld reports whether d can be fetched again in cycle c: it answered in an earlier one.
+func IsOld(d *store.Doc, c store.Cycle) bool {
+	return (d.Kind == store.Page || d.IsList()) && d.Cycle < c && d.FirstSeen != 0
+}
+
+// introduce tells the policy of the documents that the first visit found.
+func (l *Ledger) introduce() error {
+	var docs []revisit.Document
+	var failed error
+	if err := l.book.DB.SiteDocs(l.site.ID, func(d *store.Doc) bool {
+		if IsOld(d, l.rec.Cycle) {
+			var doc revisit.Document
+			if doc, failed = l.described(d, false); failed == nil {
+				docs = append(docs, doc)
+			}
+		}
+		return failed == nil
+	}); errors.Join(err, failed) != nil {
+		return errors.Join(err, failed)
+	}
+	l.policy.Start(docs)
+	return l.book.DB.PutRecord(l.site.ID, 0, l.policy.Record())
+}
+
+// endStale ends the cycles of the site that were interrupted and are not gone on with.
+func (l *Ledger) endStale() error {
+	var stale []*store.CycleRecord
+	if err := l.book.DB.SiteCyclesBack(l.site.ID, func(c *store.CycleRecord) bool {
+		if c.Cycle == l.rec.Cycle {
+			return true
+		}
+		if !c.Done {
+			stale = append(stale, c)
+		}
+		return !c.Done || c.Kind == store.FirstVisit // at most one cycle is open at a time
+	}); err != nil {
+		return err
+	}
+	slices.Reverse(stale)
+	for _, c := range stale {
+		if c.Ended == 0 {
+			c.Ended = max(1, l.book.Now())
+		}
+		if c.Kind == store.FirstVisit {
+			if err := l.book.DB.PutCycle(c); err != nil {
+				return err
+			}
+			continue
+		}
+		// Of a full recrawl not every document was fetched: a policy must not take it for one.
+		c.Kind = store.Revisit
+		past := Ledger{book: l.book, plan: l.plan, site: l.site, rec: c, policy: l.policy}
+		past.policy.Begin(revisit.Time(c.At), int(c.Refetched))
+		if err := errors.Join(past.resume(), past.Follow(), past.close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// described is a document as policies see it.
+func (l *Ledger) described(d *store.Doc, links bool) (revisit.Document, error) {
+	s := l.site
+	doc := revisit.Document{Key: revisit.Key(d.ID), Path: revisit.Readable(scope.Path(d.URL)), NumLinks: d.NumLinks, WellKnown: d.Main && d.Via == store.ViaNone}
+	doc.Home = len(s.Seeds) > 0 && d.URL == s.Seeds[0]
+	switch d.Kind {
+	case store.Feed:
+		doc.Kind = revisit.Feed
+	case store.Sitemap:
+		doc.Kind = revisit.Sitemap
+	}
+	if links || doc.Home || d.Kind == store.Sitemap {
+		all, err := l.book.DB.Links(d)
+		if err != nil {
+			return doc, err
+		}
+		for _, l := range all {
+			if !l.Off {
+				doc.Links = append(doc.Links, revisit.Key(l.To))
+			}
+		}
+	}
+	return doc, nil
+}
+
+// refetches returns the rows of the cycle in their order.
+func (l *Ledger) refetches() ([]*store.Refetch, error) {
+	var rows []*store.Refetch
+	err := l.book.DB.Refetches(l.site.ID, l.rec.Cycle, func(r *store.Refetch) bool {
+		rows = append(rows, r)
+		return true
+	})
+	slices.SortFunc(rows, func(a, b *store.Refetch) int { return a.Order - b.Order })
+	return rows, err
+}
+
+// resume tells the policy of the fetches that the cycle made before it was interrupted, but for
+// the last one: what that led to may not all have been followed, so it is told by Follow.
+func (l *Ledger) resume() error {
+	rows, err := l.refetches()
+	if err != nil {
+		return err
+	}
+	told := map[graph.Node]bool{}
+	if last := len(rows) - 1; last >= 0 {
+		l.last, rows = rows[last], rows[:last]
+		l.order = l.last.Order + 1
+	}
+	for _, r := range rows {
+		for _, id := range r.Found {
+			told[id] = true
+		}
+		if _, err := l.observe(r); err != nil {
+			return err
+		}
+	}
+	l.fresh = nil
+	return l.book.DB.Newcomers(l.site.ID, l.rec.Cycle, func(id graph.Node, _ store.Kind) bool {
+		if !told[id] {
+			l.fresh = append(l.fresh, id)
+		}
+		return true
+	})
+}
+
+// Follow tells the policy of the last fetch, when all that it led to has been fetched.
+func (l *Ledger) Follow() error {
+	r := l.last
+	if r == nil {
+		return nil
+	}
+	var err error
+	if r.Found, err = l.breadthFirst(r); err != nil {
+		return err
+	}
+	l.last, l.fresh = nil, nil
+	if n, ok := l.policy.Node(revisit.Key(r.Page)); ok && r.Audit {
+		r.Gap = l.policy.Cycle() - l.policy.Last(n)
+	}
+	told, err := l.observe(r)
+	if r.Audit {
+		r.Shown = l.ids(told.Led)
+	}
+	return errors.Join(err, l.book.DB.PutRefetch(l.site.ID, l.rec.Cycle, r))
+}
+
+// ids translates a policy's numbers to the store's, ascending.
+func (l *Ledger) ids(nodes []graph.Node) []graph.Node {
+	out := make([]graph.Node, len(nodes))
+	for i, n := range nodes {
+		out[i] = graph.Node(l.policy.Key(n))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// observe tells the policy of a fetch and returns what it was told.
+func (l *Ledger) observe(r *store.Refetch) (revisit.Refetch, error) {
+	n, ok := l.policy.Node(revisit.Key(r.Page))
+	if !ok {
+		return revisit.Refetch{}, nil // answered for the first time outside of a cycle of discovery
+	}
+	d, err := l.book.Doc(r.Page)
+	if err != nil {
+		return revisit.Refetch{}, err
+	}
+	f := revisit.Answer{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
+	f.Gained = make([]revisit.Key, len(r.Gained))
+	for i, id := range r.Gained {
+		f.Gained[i] = revisit.Key(id)
+	}
+	for _, id := range r.Same {
+		f.Same = append(f.Same, revisit.Key(id))
+	}
+	for _, id := range r.Found {
+		found, err := l.book.Doc(id)
+		if err != nil {
+			return revisit.Refetch{}, err
+		}
+		doc, err := l.described(found, true)
+		if err != nil {
+			return revisit.Refetch{}, err
+		}
+		f.Found = append(f.Found, doc)
+	}
+	return l.policy.Observe(n, f), nil
+}
+
+// close ends the cycle: N(page) is stored for every old page fetched, and what the policy was told.
+func (l *Ledger) close() error {
+	db, site := l.book.DB, l.site.ID
+	c := l.policy.End()
+	if c.H != nil {
+		pages := map[graph.Node][]graph.Node{}
+		for g, group := range c.H.Old {
+			led := l.ids(c.H.Covers(nil, g))
+			for _, n := range group {
+				pages[graph.Node(l.policy.Key(n))] = led
+			}
+		}
+		if err := db.Commit(); err != nil { // so that the last fetch is read with what it found
+			return err
+		}
+		var failed error
+		err := db.Refetches(site, l.rec.Cycle, func(r *store.Refetch) bool {
+			if r.Led = pages[r.Page]; len(r.Led) > 0 {
+				failed = db.PutRefetch(site, l.rec.Cycle, r)
+			}
+			return failed == nil
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return err
+		}
+	}
+	l.rec.Done = true
+	if l.rec.Ended == 0 { // in the same commit: who finds it done does not go on with it
+		l.rec.Ended = max(1, l.book.Now())
+	}
+	return errors.Join(db.PutCycle(l.rec), db.PutRecord(site, l.rec.Cycle, l.policy.Record()), db.Commit())
+}
+
+// breadthFirst returns the documents that answered first since the last fetch of an old one,
+// in the order in which they are reached from it: by links, each page's in their order.
+// Those that it does not lead to come last.
+func (l *Ledger) breadthFirst(r *store.Refetch) ([]graph.Node, error) {
+	fresh := map[graph.Node]bool{}
+	for _, id := range l.fresh {
+		fresh[id] = true
+	}
+	through := map[graph.Node]bool{r.Page: true}
+	queue := []graph.Node{r.Page}
+	var found []graph.Node
+	for len(queue) > 0 && len(found) < len(fresh) {
+		id := queue[0]
+		queue = queue[1:]
+		d, err := l.book.Doc(id)
+		if err != nil {
+			return nil, err
+		}
+		links, err := l.book.DB.Links(d)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range links {
+			if through[k.To] {
+				continue
+			}
+			through[k.To] = true
+			if fresh[k.To] {
+				fresh[k.To] = false
+				found = append(found, k.To)
+				queue = append(queue, k.To)
+			} else if k.Kind == store.ViaRedirect {
+				queue = append(queue, k.To)
+			} else if to, err := l.book.Doc(k.To); err == nil && to.Kind == store.Redirect && to.Cycle == l.rec.Cycle {
+				queue = append(queue, k.To)
+			}
+		}
+	}
+	slices.Sort(l.fresh)
+	for _, id := range l.fresh {
+		if fresh[id] {
+			fresh[id] = false
+			found = append(found, id)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,316 @@
+package crawl
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"forage/crawl/document"
+	"forage/crawl/scope"
+	"forage/fetch"
+	"forage/frontier"
+	"forage/store"
+)
+
+// A Loop does the work of one or several stores, in one goroutine and a pool of workers. It
+// runs while there is a run to be done, and ends by itself. mu guards running, ended and asked;
+// all else belongs to its goroutine.
+type Loop struct {
+	clock    Clock
+	client   *fetch.Client
+	cfg      Config // Parallel, Delay, Fetch
+	queue    *frontier.Queue[item]
+	hosts    hosts
+	pool     pool
+	crawls   []*Crawl  // those with runs
+	finished []*run    // to be told so when the loop has left their stores alone
+	next     time.Time // when the next host is due; zero: that takes an answer first
+
+	mu      sync.Mutex
+	running bool
+	ended   chan struct{} // closed when the goroutine has ended
+	asked   []func()      // by other goroutines, to be called by the loop
+	notify  chan struct{} // holds a token while something is asked
+}
+
+// NewLoop returns a loop that fetches as cfg says; Dir, At and MaxKept are those of its stores.
+// The error is that of a cfg.Fetch which cannot work.
+func NewLoop(cfg Config) (*Loop, error) {
+	cfg.Parallel = cmp.Or(cfg.Parallel, 64)
+	client, err := fetch.New(cfg.Fetch)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loop{clock: cfg.Clock, client: client, cfg: cfg, notify: make(chan struct{}, 1)}
+	if l.clock == nil {
+		l.clock = machineClock{}
+	}
+	l.hosts = hosts{byName: map[string]*host{}, woken: map[*host]bool{}, left: map[string]time.Time{}}
+	l.queue = frontier.New[item](frontier.Config{Delay: cfg.Delay, Parallel: cfg.Parallel, Batch: 64, MaxHeld: 1 << 13}, l)
+	return l, nil
+}
+
+// do has the loop call f between two answers. It starts the loop where it does not run.
+func (l *Loop) do(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = append(l.asked, f)
+	select {
+	case l.notify <- struct{}{}:
+	default:
+	}
+	if !l.running {
+		l.running, l.ended = true, make(chan struct{})
+		go l.work()
+	}
+}
+
+// heed calls what was asked for.
+func (l *Loop) heed() {
+	l.mu.Lock()
+	asked := l.asked
+	l.asked = nil
+	l.mu.Unlock()
+	if len(asked) == 0 {
+		return
+	}
+	for _, c := range l.crawls { // so that what is asked for finds counts and documents that fit
+		c.save()
+	}
+	for _, f := range asked {
+		f()
+	}
+}
+
+// leave ends the loop if nothing is left to be done and nothing was asked for meanwhile.
+func (l *Loop) leave() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.crawls) > 0 || len(l.asked) > 0 {
+		return false
+	}
+	l.running = false
+	close(l.ended)
+	return true
+}
+
+// work is the loop's goroutine.
+func (l *Loop) work() {
+	l.pool.start(l.cfg.Parallel, l.client)
+	pool := &l.pool
+	for {
+		l.heed()
+		l.commit()
+		now := l.clock.Now()
+		l.handOut(now)
+		l.watch(now)
+		if l.unsettled() { // what was settled without a request ends something, or lets it begin
+			continue
+		}
+		l.announce()
+		if len(l.crawls) == 0 {
+			pool.stop()
+			l.client.Close()
+			if l.leave() {
+				return
+			}
+			pool.start(l.cfg.Parallel, l.client)
+			continue
+		}
+		l.sleep(now)
+	}
+}
+
+// announce tells runs that they have ended: their stores may be closed from now on.
+func (l *Loop) announce() {
+	for _, r := range l.finished {
+		close(r.done)
+	}
+	l.finished = nil
+}
+
+// sleep takes in the answers that are there, or waits for one, for a host's turn, or for
+// somebody who asks.
+func (l *Loop) sleep(now time.Time) {
+	for n := range 64 {
+		select {
+		case j := <-l.pool.answers:
+			l.take(j)
+			continue
+		default:
+		}
+		if n == 0 {
+			select {
+			case j := <-l.pool.answers:
+				l.take(j)
+			case <-l.clock.After(l.rest(now)):
+			case <-l.notify:
+			}
+		}
+		return
+	}
+}
+
+// rest is how long there is nothing to do unless something happens.
+func (l *Loop) rest(now time.Time) time.Duration {
+	wait := time.Hour
+	if !l.next.IsZero() {
+		wait = min(wait, l.next.Sub(now))
+	}
+	for _, c := range l.crawls {
+		for _, r := range c.runs {
+			if r.opt.Progress != nil {
+				wait = min(wait, 200*time.Millisecond)
+			}
+			if !r.deadline.IsZero() && !r.stopping {
+				wait = min(wait, r.deadline.Sub(now))
+			}
+		}
+	}
+	return max(0, wait)
+}
+
+// unsettled reports whether a commit would bring anything on.
+func (l *Loop) unsettled() bool {
+	return len(l.hosts.woken) > 0 || slices.ContainsFunc(l.crawls, func(c *Crawl) bool { return len(c.touched) > 0 })
+}
+
+// watch ends runs whose time is over, and shows progress.
+func (l *Loop) watch(now time.Time) {
+	for _, c := range slices.Clone(l.crawls) {
+		for _, r := range slices.Clone(c.runs) {
+			if !r.deadline.IsZero() && !r.stopping && !now.Before(r.deadline) {
+				r.stop("--time-limit", false)
+			}
+			r.progress(now)
+		}
+	}
+}
+
+// commit ends the window of each store, lets cycles go on or end, and wakes the hosts that got
+// something to fetch.
+func (l *Loop) commit() {
+	for _, c := range slices.Clone(l.crawls) {
+		c.commit()
+	}
+	for h := range l.hosts.woken {
+		if h.joined {
+			h.joined = false
+			l.queue.Spill(h.id)
+		}
+		l.queue.Wake(h.id)
+	}
+	clear(l.hosts.woken)
+}
+
+// handOut gives the pool everything whose turn it is.
+func (l *Loop) handOut(now time.Time) {
+	for {
+		id, it, next, ok := l.queue.Acquire(now)
+		if l.next = next; !ok {
+			return
+		}
+		h, c := l.hosts.byID[id], it.cycle
+		if h.crawlDelay > l.queue.State(id).CrawlDelay {
+			l.queue.SetCrawlDelay(id, h.crawlDelay)
+		}
+		if c.stopped() || c.crawl().err != nil || it.isDocument() && !c.hasRoom() {
+			l.queue.Undo(id, it) // with all that is held of the host, in order
+			l.queue.Spill(id)
+			continue
+		}
+		if !h.addressed && c.delay() > 0 && l.cfg.Fetch.Proxy == nil {
+			// The bound of requests to one address holds from the first one on.
+			h.addressed = true
+			if a, err := netip.ParseAddr(scope.Hostname(h.name)); err != nil {
+				l.send(&job{host: h, item: it, lookup: true})
+				continue
+			} else if !l.queue.SetAddr(id, a) {
+				l.queue.Undo(id, it)
+				continue
+			}
+		}
+		j := &job{host: h, item: it}
+		c.request(j)
+		l.send(j)
+		if d := min(l.queue.State(id).CrawlDelay, frontier.MaxDelay); d > c.delay() {
+			// Should we be killed before the answer, the next run knows when to ask again.
+			h.keepUntil(c.crawl(), now.Add(d), now, l.queue.State(id).Backoff)
+		}
+		c.run.handedOut()
+	}
+}
+
+// send gives a job to the pool.
+func (l *Loop) send(j *job) {
+	c := j.cycle
+	j.ctx = c.run.ctx
+	c.inflight++
+	if j.isDocument() && !j.lookup {
+		c.documents++
+		c.run.documents++
+	}
+	l.pool.out++
+	l.pool.jobs <- j
+}
+
+// take takes in what a job came to.
+func (l *Loop) take(j *job) {
+	c, h, now := j.cycle, j.host, l.clock.Now()
+	l.pool.out--
+	c.inflight--
+	if j.isDocument() && !j.lookup {
+		c.documents--
+		c.run.documents--
+	}
+	c.touch()
+	switch {
+	case j.lookup: // no request was made: the same item is next
+		if j.addr.IsValid() {
+			l.queue.SetAddr(h.id, j.addr)
+		}
+		l.queue.Undo(h.id, j.item)
+		return
+	case j.err != nil || c.crawl().err != nil: // the run is being interrupted: the document goes on waiting
+		l.queue.Release(h.id, now, frontier.Answer{}) // the server may have seen the request
+		l.Spill(h.id, []item{j.item})
+		if j.out != nil {
+			j.out.Release()
+		}
+		return
+	}
+	switch j.work {
+	case fetchRobots:
+		l.robots(j, now)
+	case fetchProbe:
+		l.probed(j)
+		l.release(j, now)
+	default:
+		c.answered(j)
+		l.release(j, now)
+		c.visit.spent()
+		l.acquainted(h)
+	}
+	j.out.Release()
+}
+
+// request fills in the request of an item.
+func (c *cycle) request(j *job) {
+	s := c.site
+	switch j.work {
+	case fetchRobots:
+		return
+	case fetchProbe:
+		j.request.URL = j.origin.name + probePath(s, j.origin)
+		j.read = document.Options{URL: j.request.URL, Shape: true}
+		return
+	}
+	d := j.doc
+	j.request = fetch.Request{URL: d.URL, Any: d.IsList() || d.Main || d.Via == store.ViaFeedLink}
+	if j.work == fetchOld {
+		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
+	}
+	j.read = document.Options{URL: d.URL, IgnoreParams: s.Rules.IgnoreParams, Shape: len(s.Soft404) > 0}
+}

@@ -1,0 +1,57 @@
+// Package novelty says which pages are new, and which are gone. A page is new when it came to be
+// after the site's first visit, and the crawl says so only where it knows:
+//
+//   - no: the first visit found it, or found a link to it;
+//   - yes: an old page gained a link to it since its previous fetch, or a new page links to it;
+//   - unknown: the same, but the first visit was partial, so that the page may have been there
+//     all along; a date of its own then decides.
+//
+// The functions judge records of the store, and change no more than those they are given.
+package novelty
+
+import "forage/store"
+
+// Of returns what is known of a document when a link to it is found in cycle c: by is
+// the document with the link, nil for robots.txt and for URLs given by hand.
+func Of(s *store.Site, c store.Cycle, by *store.Doc) store.Novelty {
+	switch {
+	case c <= s.FirstCycle:
+		return store.NotNew
+	case s.Partial || by != nil && by.New == store.MaybeNew:
+		return store.MaybeNew
+	case by != nil && by.Site != s.ID && by.New == store.NotNew && by.LinksOf == 0:
+		return store.MaybeNew // another site was fetched for the first time: its link may be old
+	case by != nil && by.Cycle < c && by.LinksOf == 0 && !by.Evicted && by.New != store.IsNew:
+		return store.MaybeNew // its earlier fetches failed: nobody knows what it linked to then
+	}
+	return store.IsNew
+}
+
+// Dated decides an unknown newness by the page's date of publication, or by a date of change
+// that lies before the first visit. firstVisit is when that began.
+func Dated(n store.Novelty, d *store.Doc, firstVisit store.Time) store.Novelty {
+	switch {
+	case n != store.MaybeNew:
+	case d.Published != 0 && d.Published >= firstVisit:
+		return store.IsNew
+	case d.Published != 0, d.LastMod != 0 && d.LastMod < firstVisit:
+		return store.NotNew
+	}
+	return n
+}
+
+// Gone notes an answer of 404 or 410 in cycle c. A document is gone at 410, or at 404 in two
+// cycles while the site's root answers; the root is not gone because of a 404 of its own. What
+// its links led to is not touched: that is fetched and judged by itself.
+func Gone(d *store.Doc, status int, c store.Cycle, now store.Time, rootAnswers bool) {
+	if d.GoneIn != c {
+		d.GoneCycles++
+		d.GoneIn = c
+	}
+	if d.Gone == 0 && (status == 410 || d.GoneCycles >= 2 && rootAnswers) {
+		d.Gone = now
+	}
+}
+
+// Back notes that d answers.
+func Back(d *store.Doc) { d.Gone, d.GoneCycles, d.GoneIn = 0, 0, 0 }

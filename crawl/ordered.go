@@ -1,0 +1,148 @@
+package crawl
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"forage/explore"
+	"forage/graph"
+	"forage/store"
+)
+
+// An ordered visit is a first visit whose order an explorer decides. It keeps all documents of
+// the site in memory, some 40 bytes each and what the explorer keeps. Only documents that the
+// explorer has named are in line, so that cycle.open counts those named and not answered.
+type ordered struct {
+	firstVisit
+	policy explore.Policy
+	node   map[graph.Node]graph.Node // explorer's number by document
+	doc    []graph.Node              // document by explorer's number
+	most   int                       // named at once
+}
+
+var _ visit = (*ordered)(nil)
+
+func newOrdered(c *cycle, name string) (*ordered, error) {
+	p, err := explore.New(name, explore.Config{Rand: rand.New(rand.NewPCG(1, uint64(c.site.ID))), Directed: true, Budget: c.site.Rules.Budget})
+	if err != nil {
+		return nil, err
+	}
+	v := &ordered{firstVisit: firstVisit{c}, policy: p, node: map[graph.Node]graph.Node{}, most: 1}
+	if c.delay() == 0 {
+		v.most = c.loop().cfg.Parallel
+	}
+	return v, nil
+}
+
+func (v *ordered) manner() manner {
+	return manner{first: true, patient: true, tries: fetches, probes: true}
+}
+
+// begin tells the explorer what was fetched before an interruption.
+func (v *ordered) begin() error {
+	db := v.crawl().db
+	var seen []*store.Doc
+	if err := db.SiteDocs(v.site.ID, func(d *store.Doc) bool {
+		if d.FoundOn == graph.None {
+			v.tellSource(d)
+		}
+		if d.State != store.Queued {
+			seen = append(seen, &store.Doc{ID: d.ID, LinksOf: d.LinksOf})
+		}
+		return true
+	}); err != nil {
+		return err
+	}
+	for _, d := range seen {
+		links, err := db.Links(d)
+		if err != nil {
+			return err
+		}
+		v.observe(v.number(d.ID), links)
+	}
+	return nil
+}
+
+func (v *ordered) number(id graph.Node) graph.Node {
+	n, ok := v.node[id]
+	if !ok {
+		n = graph.Node(len(v.doc))
+		v.node[id] = n
+		v.doc = append(v.doc, id)
+	}
+	return n
+}
+
+// observe tells the explorer what a document links to, and where the links stand if it asks.
+func (v *ordered) observe(n graph.Node, found []store.Link) {
+	placed, ok := v.policy.(explore.LinkObserver)
+	if !ok {
+		var out []graph.Node
+		for _, l := range found {
+			if !l.Off {
+				out = append(out, v.number(l.To))
+			}
+		}
+		v.policy.Observe(n, out)
+		return
+	}
+	var links []explore.Link
+	for _, l := range found {
+		if l.Off {
+			continue
+		}
+		place := l.Place
+		if place == 0 {
+			place = ^uint32(l.Kind) // feeds, sitemaps, redirects: one place for each kind
+		}
+		links = append(links, explore.Link{To: v.number(l.To), Site: uint32(v.site.ID), Place: place})
+	}
+	placed.ObserveLinks(n, links)
+}
+
+// tellSource tells of a document that no other of the site led to.
+func (v *ordered) tellSource(d *store.Doc) {
+	v.observe(graph.None, []store.Link{{To: d.ID, Kind: d.Via}})
+}
+
+func (v *ordered) discovered(_ *backlog, d *store.Doc, linked bool) {
+	if !linked {
+		v.tellSource(d)
+		v.name()
+	}
+}
+
+func (v *ordered) answered(a *answer) {
+	v.observe(v.number(a.doc.ID), a.links)
+	v.name()
+}
+
+func (v *ordered) idle() (over bool, err error) {
+	v.name()
+	return v.open == 0, nil
+}
+
+// name has the explorer name as many documents as may be in line at once.
+func (v *ordered) name() {
+	crawl := v.crawl()
+	for v.open < v.most && !v.stopped() {
+		n, ok := v.policy.Next()
+		if !ok {
+			return
+		}
+		if int(n) >= len(v.doc) {
+			crawl.fail(fmt.Errorf("explorer %T named %d of %d documents", v.policy, n, len(v.doc)))
+			return
+		}
+		d, err := crawl.doc(v.doc[n])
+		if err != nil {
+			crawl.fail(err)
+			return
+		}
+		if d.State != store.Queued || d.Site != v.site.ID {
+			v.policy.Observe(n, nil) // left out by the rules
+			continue
+		}
+		v.backlogOf(d).enqueue(fetchNew, d.ID)
+	}
+}

@@ -1,0 +1,155 @@
+// Package plan says what a cycle of discovery is to do and what it is expected to bring, from
+// what is in the store: which sites, how many old documents at each, whether a full recrawl is
+// due. It reads a store.View and nothing else, fetches nothing and writes nothing.
+//
+// Start with Plan. Foresee works out an Outlook, by which the live crawl goes; Discovered tells
+// how finding new pages went at a site so far.
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"forage/crawl/scope"
+	"forage/revisit"
+	"forage/store"
+)
+
+// A Plan says how cycles of discovery are to go, one at each of its sites.
+type Plan struct {
+	Sites  []string // names or URLs of sites; none: all
+	Policy string   // of package revisit; "": its Default
+	Config revisit.Config
+	Full   bool               // fetch every known document
+	Period int                // do so at a site whose cycles since it was last done, first visits included, are Period-1; 0: never
+	Budget func(n int) int    // old documents to fetch at a site that has n; nil: all that the policy names
+	Total  int                // old documents to fetch over all sites, shared by what each is expected to find; 0: no limit
+	Min    int                // of Total, for each site
+	Max    int                // of Total, for each site; 0: no limit but Budget
+	Weight map[string]float64 // of a new page where Total is shared, by name of site; 1 where it is not given
+	Text   string             // the budget as asked for, to recognise an interrupted cycle
+	Delay  *time.Duration     // least gap between two requests to a host; nil: as each site was crawled
+}
+
+// ErrNoSite is wrapped by the error for a name that no site of the store has.
+var ErrNoSite = errors.New("no such site in the store")
+
+// SitesNamed returns the sites with these names, or that hold these URLs, each once; all sites
+// for none. O(1) a name, O(sites) for one that is the URL of a page.
+func SitesNamed(v *store.View, names []string) ([]*store.Site, error) {
+	if len(names) == 0 {
+		return v.Sites()
+	}
+	var out []*store.Site
+	chosen := map[store.SiteID]bool{}
+	for _, n := range names {
+		s, err := siteNamed(v, n)
+		if err != nil {
+			return nil, err
+		}
+		if !chosen[s.ID] {
+			chosen[s.ID] = true
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func siteNamed(v *store.View, name string) (*store.Site, error) {
+	s, err := v.SiteNamed(name)
+	if !errors.Is(err, store.ErrNotFound) {
+		return s, err
+	}
+	s = nil
+	if url, err := scope.Normalise(name, nil); err == nil {
+		if err := v.SitesFrom(0, func(o *store.Site) bool {
+			if sc, err := scope.New(&o.Rules); err == nil && sc.Contains(url) {
+				s = o
+			}
+			return s == nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if s == nil {
+		return nil, fmt.Errorf("%s: %w; 'forage status' lists them", name, ErrNoSite)
+	}
+	return s, nil
+}
+
+// Latest returns the latest cycle of a site, nil where there is none.
+func Latest(v *store.View, site store.SiteID) (last *store.CycleRecord, err error) {
+	err = v.SiteCyclesBack(site, func(c *store.CycleRecord) bool {
+		last = c
+		return false
+	})
+	return last, err
+}
+
+// Kind returns what a cycle of the plan at a site is: a full recrawl where it asks for one, or
+// where Period does. open is the cycle of the site that was interrupted, nil for none: that one
+// stays what it is.
+func (p *Plan) Kind(v *store.View, site store.SiteID, open *store.CycleRecord) (store.CycleKind, error) {
+	if p.Full {
+		return store.FullRecrawl, nil
+	}
+	if p.Period < 1 {
+		return store.Revisit, nil
+	}
+	since, full := 0, false // cycles since all documents were fetched
+	err := v.SiteCyclesBack(site, func(c *store.CycleRecord) bool {
+		if open == nil || c.Cycle != open.Cycle {
+			if c.Kind != store.Revisit {
+				full = true
+				return false
+			}
+			since++
+		}
+		return since+1 < p.Period
+	})
+	if err == nil && !full && since+1 < p.Period {
+		var past *store.PastCycles
+		if past, err = v.PastCycles(site); err == nil {
+			since += int(past.Cycles) // all of these were budgeted
+		}
+	}
+	if since+1 >= p.Period {
+		return store.FullRecrawl, err
+	}
+	return store.Revisit, err
+}
+
+// text is what the budget of a cycle of this kind is recorded as.
+func (p *Plan) text(kind store.CycleKind) string {
+	if kind == store.FullRecrawl && !p.Full {
+		return "all"
+	}
+	return p.Text
+}
+
+// Cycle returns the cycle that the plan works in at a site: the latest one, if that was
+// interrupted and is of the same kind, policy and budget, else a new one, without a number.
+func (p *Plan) Cycle(v *store.View, site store.SiteID, now store.Time) (*store.CycleRecord, error) {
+	return p.cycle(v, site, now, false)
+}
+
+// cycle is Cycle; running: the latest one is being worked on, and is not to be gone on with.
+func (p *Plan) cycle(v *store.View, site store.SiteID, now store.Time, running bool) (*store.CycleRecord, error) {
+	last, err := Latest(v, site)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil && (last.Ended != 0 || running) {
+		last = nil
+	}
+	kind, err := p.Kind(v, site, last)
+	if err != nil {
+		return nil, err
+	}
+	r := &store.CycleRecord{Site: site, Kind: kind, Policy: p.Policy, Budget: p.text(kind), At: now}
+	if last != nil && last.Kind == kind && last.Policy == r.Policy && last.Budget == r.Budget {
+		return last, nil
+	}
+	return r, nil
+}

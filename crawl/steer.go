@@ -1,0 +1,175 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/store"
+)
+
+// ErrNotRunning is returned by what steers a crawl when no run is under way.
+var ErrNotRunning = errors.New("no crawl is running")
+
+// steer has the loop do something between two answers. When it returns nil, what was done is on
+// the disk.
+func (c *Crawl) steer(do func() error) error {
+	done := make(chan error, 1)
+	c.loop.do(func() {
+		if len(c.runs) == 0 {
+			done <- ErrNotRunning
+			return
+		}
+		err := do()
+		done <- errors.Join(err, c.db.Sync())
+	})
+	return <-done
+}
+
+// Add gives the crawl's oldest run further URLs to start from, with the rules that their site
+// has, or the delay of one of the run's sites. It adds none if one of them is no URL. A site
+// that is new gets a first visit, one that is being visited has them in its cycle.
+func (c *Crawl) Add(urls []string) error {
+	return c.steer(func() error {
+		i := slices.IndexFunc(c.runs, func(r *run) bool { return !r.stopping })
+		if i < 0 {
+			return ErrNotRunning
+		}
+		r := c.runs[i]
+		seeds := make([]scope.Seed, len(urls))
+		for i, u := range urls {
+			url, err := scope.Normalise(u, nil)
+			if err != nil {
+				return fmt.Errorf("add %q: %w", u, err)
+			}
+			rules := r.rulesFor(url)
+			if url, err = scope.Normalise(u, rules.IgnoreParams); err != nil {
+				return fmt.Errorf("add %q: %w", u, err)
+			}
+			seeds[i] = scope.Seed{URL: url, Rules: rules}
+		}
+		sites, err := c.addSeeds(seeds)
+		if err != nil {
+			return err
+		}
+		for _, rec := range sites {
+			s := c.sites[rec.ID]
+			switch {
+			case s != nil && s.busy():
+			case s != nil && s.cycle != nil && s.cycle.mayReopen():
+				s.cycle.reopen()
+				if err := s.cycle.queueAll(); err != nil {
+					return err
+				}
+			default:
+				if err := r.visitOnce(rec); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// rulesFor are the rules of a URL that is added to a run: those of its site, else the default
+// ones with the delay of the run's first site, a second where it has none yet.
+func (r *run) rulesFor(url string) store.Rules {
+	if s := r.crawl.siteOf(url); s != nil {
+		return s.Rules
+	}
+	rules := store.Rules{Scope: scope.Kinds[0], DelayMillis: 1000}
+	if len(r.cycles) > 0 {
+		first := r.cycles[0].site.Rules
+		rules.DelayMillis, rules.IgnoreParams = first.DelayMillis, first.IgnoreParams
+	}
+	return rules
+}
+
+// named returns the open cycles of the site of that name, or of all sites for "".
+func (c *Crawl) named(name string) ([]*cycle, error) {
+	var out []*cycle
+	for _, r := range c.runs {
+		for _, cy := range r.cycles {
+			if !cy.closed && (name == "" || cy.site.Name == name) {
+				out = append(out, cy)
+			}
+		}
+	}
+	if len(out) == 0 && name != "" {
+		return nil, fmt.Errorf("%s: %w that is being visited", name, plan.ErrNoSite)
+	}
+	return out, nil
+}
+
+// Pause lets the crawl hand out nothing more, of one site or, for "", of all.
+func (c *Crawl) Pause(name string) error {
+	return c.steer(func() error {
+		cycles, err := c.named(name)
+		if err != nil {
+			return err
+		}
+		c.paused = c.paused || name == ""
+		for _, cy := range cycles {
+			for _, b := range cy.backlogs {
+				c.loop.queue.Spill(b.host.id)
+			}
+			if name != "" {
+				s := cy.site
+				s.State, s.Reason, cy.held = store.SitePaused, "by hand", true
+				if err := c.db.PutSite(s.Site); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Resume ends a pause, by hand or because the site blocked us.
+func (c *Crawl) Resume(name string) error {
+	return c.steer(func() error {
+		cycles, err := c.named(name)
+		if err != nil {
+			return err
+		}
+		c.paused = c.paused && name != ""
+		for _, cy := range cycles {
+			cy.held = false
+			if s := cy.site; s.State == store.SitePaused {
+				s.State, s.Reason = store.SiteCrawling, ""
+				if err := c.db.PutSite(s.Site); err != nil {
+					return err
+				}
+			}
+			for _, b := range cy.backlogs {
+				c.loop.askAgain(b.host)
+			}
+			cy.touch()
+		}
+		return nil
+	})
+}
+
+// Stop ends the crawl's runs, or the work on one site, with the state saved.
+func (c *Crawl) Stop(name string) error {
+	return c.steer(func() error {
+		cycles, err := c.named(name)
+		if err != nil {
+			return err
+		}
+		if name == "" {
+			for _, r := range slices.Clone(c.runs) {
+				r.stop("forage stop", true)
+			}
+			return nil
+		}
+		for _, cy := range cycles {
+			cy.held = false
+			cy.run.res.Interrupted = true
+			cy.windUp("forage stop", true)
+		}
+		return nil
+	})
+}
