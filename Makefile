@@ -57,8 +57,9 @@ bv-java: ## WebGraph's own programs read what graph/bv writes, and the other way
 	mvn -q -B -f graph/bv/testdata/java dependency:copy-dependencies -DoutputDirectory=$(WEBGRAPH_JARS)
 	FORAGE_WEBGRAPH_JARS=$(WEBGRAPH_JARS) go test ./graph/bv -run WebGraphJava -v
 
-bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loopback
+bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loopback, http and https
 	go run ./internal/crawlbench -pages 50000 -runs 3
+	go run ./internal/crawlbench -pages 50000 -runs 3 -https
 
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
 	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m

@@ -2,9 +2,11 @@
 // lets a bare loop (net/http's client, the x/net/html tokenizer, a set of hashes; no store, no
 // robots.txt, no identity) and then forage crawl fetch all of it, each in a process of its
 // own, and prints pages per second of CPU time side by side. The ratio is what counts:
-// both run on the same machine in the same minute.
+// both run on the same machine in the same minute. With -against another forage program takes the
+// place of the bare loop, and the ratio tells what a change to the crawler has cost or saved.
 //
 //	go run ./internal/crawlbench -pages 50000 -runs 3
+//	go run ./internal/crawlbench -https -against /path/to/older/forage
 package main
 
 import (
@@ -48,13 +50,15 @@ func run() error {
 		parallel = flag.Int("parallel", 64, "requests at once")
 		runs     = flag.Int("runs", 3, "repetitions; the median counts")
 		forage   = flag.String("forage", "", "the program to measure; empty builds ./cmd/forage")
+		against  = flag.String("against", "", "another forage program to measure, instead of the bare loop")
+		https    = flag.Bool("https", false, "serve the site over https")
 		keep     = flag.String("keep", "", "folder that keeps the last store")
 		part     = flag.String("part", "", "used by the program itself: site or bare")
 	)
 	flag.Parse()
 	switch *part {
 	case "site":
-		return serveSite(newSite(*pages, *size, *links))
+		return serveSite(newSite(*pages, *size, *links), flag.Arg(0))
 	case "bare":
 		return bare(flag.Arg(0), *parallel)
 	}
@@ -75,8 +79,22 @@ func run() error {
 			return fmt.Errorf("go build ./cmd/forage: %w", err)
 		}
 	}
+	certificate := ""
+	if *https {
+		certificate = filepath.Join(tmp, "certificate.pem")
+		if err := os.Setenv("SSL_CERT_FILE", certificate); err != nil { // for the crawlers
+			return err
+		}
+	}
 	site := func() *exec.Cmd {
-		return exec.Command(self, "-part", "site", "-pages", fmt.Sprint(*pages), "-size", fmt.Sprint(*size), "-links", fmt.Sprint(*links))
+		return exec.Command(self, "-part", "site", "-pages", fmt.Sprint(*pages), "-size", fmt.Sprint(*size), "-links", fmt.Sprint(*links), certificate)
+	}
+	crawl := func(program, store string) []string {
+		return []string{program, "crawl", "--dir", store, "--delay", "0", "--parallel", fmt.Sprint(*parallel), "--allow-private", "127.0.0.0/8", "--json"}
+	}
+	names := []string{"bare loop", "forage crawl"}
+	if *against != "" {
+		names[0] = "against"
 	}
 	var rows [2][]result
 	fmt.Printf("%-14s %8s %8s %8s %12s %8s\n", "", "pages", "wall s", "CPU s", "pages/CPU s", "MB")
@@ -88,15 +106,16 @@ func run() error {
 				return err
 			}
 		}
-		for j, args := range [][]string{
-			{self, "-part", "bare", "-parallel", fmt.Sprint(*parallel)},
-			{*forage, "crawl", "--dir", store, "--delay", "0", "--parallel", fmt.Sprint(*parallel), "--allow-private", "127.0.0.0/8", "--json"},
-		} {
+		first := []string{self, "-part", "bare", "-parallel", fmt.Sprint(*parallel)}
+		if *against != "" {
+			first = crawl(*against, store+"-against")
+		}
+		for j, args := range [][]string{first, crawl(*forage, store)} {
 			r, err := measure(site(), args)
 			if err != nil {
 				return err
 			}
-			r.name = []string{"bare loop", "forage crawl"}[j]
+			r.name = names[j]
 			fmt.Printf("%-14s %8d %8.2f %8.2f %12.0f %8.0f\n", r.name, r.served, r.wall.Seconds(), r.cpu.Seconds(), r.rate(), float64(r.memory)/1e6)
 			rows[j] = append(rows[j], r)
 			if uint64(r.served) < *pages {
@@ -110,8 +129,12 @@ func run() error {
 	}
 	slices.Sort(ratios)
 	most := slices.MaxFunc(rows[1], func(a, b result) int { return cmp.Compare(a.served, b.served) })
-	fmt.Printf("ratio %.2f (%.2f to %.2f in %d runs); %d pages fetched more than once\n",
-		ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], *runs, uint64(most.served)-*pages)
+	memory := func(rows []result) int64 {
+		slices.SortFunc(rows, func(a, b result) int { return cmp.Compare(a.memory, b.memory) })
+		return rows[len(rows)/2].memory
+	}
+	fmt.Printf("ratio %.2f (%.2f to %.2f in %d runs); memory %.2f; %d pages fetched more than once\n",
+		ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], *runs, float64(memory(rows[1]))/float64(memory(rows[0])), uint64(most.served)-*pages)
 	return nil
 }
 
