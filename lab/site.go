@@ -54,6 +54,9 @@ func readSite(path string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if h.Dated { // a week for every commit: thousands, in which little is new
+		return nil, &DataError{fmt.Sprintf("%s is a history of commits (SNAP3), not of recrawls (SNAP2)", path)}
+	}
 	all, err := allSeeds(filepath.Join(filepath.Dir(path), "sites.tsv"), h.Site)
 	if err != nil {
 		return nil, err

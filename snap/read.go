@@ -36,7 +36,7 @@ func Open(name string) (*History, error) {
 func Read(r io.Reader, name string) (*History, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, &SyntaxError{name, 1, fmt.Errorf("want a gzip'd SNAP2 history: %w", err)}
+		return nil, &SyntaxError{name, 1, fmt.Errorf("want a gzip'd SNAP2 or SNAP3 history: %w", err)}
 	}
 	p := &parser{in: bufio.NewReaderSize(z, 1<<16)}
 	h, err := p.history()
@@ -70,10 +70,10 @@ func (p *parser) history() (*History, error) {
 		return nil, err
 	}
 	f := strings.Split(s, "\t")
-	if len(f) != 6 || f[0] != "SNAP2" {
-		return nil, fmt.Errorf("want a line SNAP2, site, repository, ref, root, base URL, got %.60q", s)
+	if len(f) != 6 || f[0] != "SNAP2" && f[0] != "SNAP3" {
+		return nil, fmt.Errorf("want a line SNAP2 or SNAP3, site, repository, ref, root, base URL, got %.60q", s)
 	}
-	h := &History{Site: f[1], Repo: f[2], Ref: f[3], Root: f[4], Base: f[5]}
+	h := &History{Site: f[1], Repo: f[2], Ref: f[3], Root: f[4], Base: f[5], Dated: f[0] == "SNAP3"}
 	if s, err = p.next(); err != nil {
 		return nil, err
 	}
@@ -145,6 +145,10 @@ func (p *parser) snapshots(h *History) error {
 			h.Snapshots = append(h.Snapshots, snapshot)
 		case len(h.Snapshots) == 0:
 			return fmt.Errorf("want a snapshot's S line, got %.60q", s)
+		case h.Dated && (strings.HasPrefix(s, "P ") || strings.HasPrefix(s, "L ")):
+			if err := dates(s, &h.Snapshots[len(h.Snapshots)-1], len(h.URLs)); err != nil {
+				return err
+			}
 		default:
 			if err := line(s, &h.Snapshots[len(h.Snapshots)-1], len(h.URLs)); err != nil {
 				return err
@@ -170,18 +174,74 @@ func header(s string, k int) (Snapshot, error) {
 	return Snapshot{Time: num[0], Commit: f[3], Pages: int(num[1]), Docs: int(num[2])}, nil
 }
 
+// document parses the number of one of n documents.
+func document(t string, n int) (ID, error) {
+	v, err := strconv.ParseUint(t, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("want a document's number, got %.60q", t)
+	}
+	if v >= uint64(n) {
+		return 0, fmt.Errorf("document %d is outside the table of %d URLs", v, n)
+	}
+	return ID(v), nil
+}
+
+// dates parses a P or L line and adds it to the change above it. What must hold of the document
+// that it names, State.date checks.
+func dates(s string, to *Snapshot, n int) error {
+	f := strings.Fields(s)
+	if len(f) < 3 || f[0] == "P" && len(f) > 3 {
+		return fmt.Errorf("want P, a document and a time, or L, a document and its dates, got %.60q", s)
+	}
+	v, err := document(f[1], n)
+	if err != nil {
+		return err
+	}
+	if len(to.Changes) == 0 || to.Changes[len(to.Changes)-1].ID != v {
+		return fmt.Errorf("%s %d is not below a change of %d", f[0], v, v)
+	}
+	c := &to.Changes[len(to.Changes)-1]
+	if c.Published != 0 || c.Dates != nil {
+		return fmt.Errorf("%s %d follows another line of dates", f[0], v)
+	}
+	if f[0] == "P" {
+		c.Published, err = stamp(f[2])
+		return err
+	}
+	for _, t := range f[2:] {
+		num, when, ok := strings.Cut(t, ":")
+		if !ok {
+			return fmt.Errorf("want a document, a colon and a time or -, got %.60q", t)
+		}
+		var d Date
+		if d.Target, err = document(num, n); err != nil {
+			return err
+		}
+		if when != "-" {
+			if d.Time, err = stamp(when); err != nil {
+				return err
+			}
+		}
+		if last := len(c.Dates) - 1; last >= 0 && c.Dates[last].Target >= d.Target {
+			return fmt.Errorf("date of %d after that of %d: targets ascend", d.Target, c.Dates[last].Target)
+		}
+		c.Dates = append(c.Dates, d)
+	}
+	return nil
+}
+
+// stamp parses a stated time. It is never 0, which stands for none.
+func stamp(t string) (int64, error) {
+	v, err := strconv.ParseInt(t, 10, 64)
+	if err != nil || v == 0 {
+		return 0, fmt.Errorf("want a time in seconds, not 0, got %.60q", t)
+	}
+	return v, nil
+}
+
 // line parses a W line or a change.
 func line(s string, to *Snapshot, n int) error {
-	id := func(t string) (ID, error) {
-		v, err := strconv.ParseUint(t, 10, 32)
-		if err != nil {
-			return 0, fmt.Errorf("want a document's number, got %.60q", t)
-		}
-		if v >= uint64(n) {
-			return 0, fmt.Errorf("document %d is outside the table of %d URLs", v, n)
-		}
-		return ID(v), nil
-	}
+	id := func(t string) (ID, error) { return document(t, n) }
 	f := strings.Fields(s)
 	if len(f) == 0 {
 		return errors.New("empty line")

@@ -1,10 +1,13 @@
-// Package snap reads and writes SNAP2, the history of one web site: which pages it had at
-// each of a row of snapshots and what they linked to.
+// Package snap reads and writes the history of one web site: which pages it had at each of a
+// row of snapshots and what they linked to. SNAP2 has a snapshot a week, or whenever somebody
+// crawled the site. SNAP3 has one for every commit that changed the site, and the dates that its
+// pages, feeds and sitemaps stated.
 //
-// Read gives a History, Walk (or At) its States in turn. To make one, start with New, give
-// every document its number in URLs and Append snapshot after snapshot; Write writes the
-// file. Read checks everything it reads, so that a History never holds an unknown number, a
-// link of a page that is not there, or times that run backwards.
+// Read gives a History, Walk (or Start and Advance, by time) its States in turn. To make one,
+// start with New, give every document its number in URLs and Append snapshot after snapshot;
+// Write writes the file. Read checks everything it reads, so that a History never holds an
+// unknown number, a link of a page that is not there, a date of a link that is not there, or
+// times that run backwards.
 //
 // # Format
 //
@@ -23,6 +26,17 @@
 //
 // Flags stand behind the number of + and * lines: r redirect stub, f feed, m sitemap; none: a
 // page. Gone lines come first, the others ascend by number.
+//
+// SNAP3 begins with that word and has two lines more, below the change that they belong to:
+//
+//	+13 5
+//	P 13 1583020800                           the date that page 13 states of itself; below + of a page
+//	*20 -12 13
+//	L 20 5:- 13:1583020800                    20, a feed or sitemap, states this date of 13, and none of 5 any more
+//
+// Times are seconds since the epoch. An L line may follow any line of a feed or sitemap but that
+// it is gone, ascends by target, and names only targets that the document links to then. A date
+// stands until it is stated anew, its link is dropped, or the document goes.
 package snap
 
 import (
@@ -37,7 +51,7 @@ type ID uint32
 // A Flag tells what kind of document a URL answers with.
 type Flag byte
 
-// The flags of SNAP2. A redirect stub is a page; feeds and sitemaps are not.
+// The flags of documents. A redirect stub is a page; feeds and sitemaps are not.
 const (
 	Page     Flag = 0
 	Redirect Flag = 'r'
@@ -52,12 +66,13 @@ func (f Flag) IsPage() bool { return f == Page || f == Redirect }
 type History struct {
 	Site, Repo, Ref, Root string // where it comes from; free text without tabs
 	Base                  string // base URL of the site
+	Dated                 bool   // SNAP3: a snapshot a commit, with dates
 
 	URLs      []string // path of each document, by ID
 	Snapshots []Snapshot
 }
 
-// A Snapshot is one recrawl, as changes against the one before.
+// A Snapshot is one recrawl, or in a dated history one commit, as changes against the one before.
 type Snapshot struct {
 	Time        int64  // seconds since the epoch; never falls from snapshot to snapshot
 	Commit      string // version of the source, free text
@@ -84,6 +99,17 @@ type Change struct {
 	Flag Flag // after the change; meaningful for Added and Links
 	Gain []ID // links gained, ascending; all links for Added
 	Drop []ID // links dropped, ascending
+
+	// In dated histories only.
+	Published int64  // the date that a page states of itself when it is Added; 0: none
+	Dates     []Date // that a feed or sitemap newly states of its links, ascending by Target
+}
+
+// A Date is what a feed or sitemap states of a document that it links to: when it was changed or
+// published.
+type Date struct {
+	Target ID
+	Time   int64 // seconds since the epoch; 0: no date any more
 }
 
 // A State is a site at one snapshot. The slices inside belong to the walk that made it and
@@ -96,6 +122,10 @@ type State struct {
 	Links     [][]ID // by ID, ascending; nil for documents not alive
 	Version   []int  // by ID: the snapshot that changed the document last
 	WellKnown []ID
+
+	// In dated histories only; nil in others.
+	Published []int64        // by ID: the date that the page states of itself; 0: none
+	Dates     []map[ID]int64 // by ID of a feed or sitemap: the date it states of each target that it dates
 }
 
 // New returns a history without snapshots.
@@ -117,18 +147,33 @@ func (h *History) NumPages() int {
 
 // Walk calls visit with the state at each snapshot in turn, until it returns false.
 func (h *History) Walk(visit func(*State) bool) {
-	s := h.newState()
-	for k := range h.Snapshots {
-		if err := s.apply(&h.Snapshots[k]); err != nil {
-			panic(fmt.Sprintf("snap: snapshot %d: %v", k, err)) // Read and Append let none in
-		}
-		if !visit(s) {
-			return
-		}
+	for s := h.Start(); h.Step(s) && visit(s); {
 	}
 }
 
-// At returns the state at snapshot k. Pick panics if there is no snapshot k.
+// Start returns the state before the first snapshot: K is -1, nothing is there.
+func (h *History) Start() *State { return h.newState() }
+
+// Step moves s on by one snapshot; false: there is none left.
+func (h *History) Step(s *State) bool {
+	if s.K+1 >= len(h.Snapshots) {
+		return false
+	}
+	if err := s.apply(&h.Snapshots[s.K+1]); err != nil {
+		panic(fmt.Sprintf("snap: snapshot %d: %v", s.K, err)) // Read and Append let none in
+	}
+	return true
+}
+
+// Advance moves s on to the last snapshot at or before a time, in seconds since the epoch. It
+// never moves back.
+func (h *History) Advance(s *State, time int64) {
+	for s.K+1 < len(h.Snapshots) && h.Snapshots[s.K+1].Time <= time {
+		h.Step(s)
+	}
+}
+
+// At returns the state at snapshot k. It panics if there is no snapshot k.
 func (h *History) At(k int) *State {
 	var at *State
 	h.Walk(func(s *State) bool { at = s; return s.K < k })
@@ -140,7 +185,11 @@ func (h *History) At(k int) *State {
 
 func (h *History) newState() *State {
 	n := len(h.URLs)
-	return &State{K: -1, Alive: make([]bool, n), Flag: make([]Flag, n), Links: make([][]ID, n), Version: make([]int, n)}
+	s := &State{K: -1, Alive: make([]bool, n), Flag: make([]Flag, n), Links: make([][]ID, n), Version: make([]int, n)}
+	if h.Dated {
+		s.Published, s.Dates = make([]int64, n), make([]map[ID]int64, n)
+	}
+	return s
 }
 
 // apply moves s on by one snapshot. It leaves earlier link slices as they were.
@@ -176,6 +225,50 @@ func (s *State) apply(next *Snapshot) error {
 		default:
 			return fmt.Errorf("unknown change %q", c.Op)
 		}
+		if s.Dates != nil {
+			if err := s.date(c); err != nil {
+				return fmt.Errorf("%c%d: %w", c.Op, c.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// date takes in what a change, which s has taken in otherwise, does to dates.
+func (s *State) date(c *Change) error {
+	page := s.Flag[c.ID].IsPage()
+	if c.Op == Gone || c.Op == Added || page {
+		s.Dates[c.ID] = nil
+	}
+	if c.Op == Gone || c.Op == Added {
+		s.Published[c.ID] = c.Published
+	}
+	if len(c.Dates) > 0 && (page || c.Op == Gone) {
+		return errors.New("only feeds and sitemaps state dates of others")
+	}
+	if c.Published != 0 && (!page || c.Op != Added) {
+		return errors.New("only a page that is added states a date of itself")
+	}
+	dates := s.Dates[c.ID]
+	for _, u := range c.Drop {
+		delete(dates, u)
+	}
+	for _, d := range c.Dates {
+		if _, links := slices.BinarySearch(s.Links[c.ID], d.Target); !links {
+			return fmt.Errorf("states a date of %d, to which it does not link", d.Target)
+		}
+		if _, dated := dates[d.Target]; d.Time == 0 && !dated {
+			return fmt.Errorf("takes back the date of %d, of which it states none", d.Target)
+		}
+		if d.Time == 0 {
+			delete(dates, d.Target)
+			continue
+		}
+		if dates == nil {
+			dates = make(map[ID]int64)
+			s.Dates[c.ID] = dates
+		}
+		dates[d.Target] = d.Time
 	}
 	return nil
 }
@@ -233,6 +326,8 @@ type Document struct {
 // Append adds a snapshot with exactly the given documents, ascending by ID. prev is the state
 // at the last snapshot, nil for the first; Append moves it on and returns it, so that a long
 // history is not walked anew for each snapshot.
+//
+// It makes weekly histories: what it appends states no dates.
 func (h *History) Append(prev *State, time int64, commit string, docs []Document, wellKnown []ID) (*State, error) {
 	if prev == nil {
 		prev = h.newState()

@@ -22,6 +22,15 @@ const small = "SNAP2\tx\to/n\tmain\t.\thttps://x.test/\n" +
 	"S\t2\t200\tc2\t3\t0\nW\n-3\n+1 2\n~2\n" +
 	"E\n"
 
+// dated is a site that publishes /b, then takes /a down.
+const dated = "SNAP3\tx\to/n\tmain\t.\thttps://x.test/\n" +
+	"U\t4\n/\n/a\n/b\n/feed.xml\n" +
+	"S\t0\t100\tc0\t2\t1\nW 3\n+0 1 3\n+1 0\nP 1 50\n+3 f 0 1\nL 3 0:60 1:50\n" +
+	"S\t1\t200\tc1\t3\t1\n*0 2\n+2\nP 2 -86400\n*3 f 2\nL 3 0:- 1:150 2:200\n" +
+	"S\t2\t300\tc2\t2\t1\n-1\n*0 -1\n*3 f -1\n" +
+	"S\t3\t400\tc3\t2\t1\n~3\nL 3 0:390\n" +
+	"E\n"
+
 func zipped(text string) *bytes.Buffer {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -67,17 +76,60 @@ func TestReadWalk(t *testing.T) {
 	}
 }
 
-func TestWriteGivesBackWhatWasRead(t *testing.T) {
-	h, err := Read(zipped(small), "small")
+// TestDates: dates stand until they are stated anew, taken back, or lose their link.
+func TestDates(t *testing.T) {
+	h, err := Read(zipped(dated), "dated")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if err := Write(&b, h); err != nil {
+	if !h.Dated {
+		t.Error("Dated = false")
+	}
+	for k, want := range []struct {
+		published []int64
+		dates     map[ID]int64
+	}{
+		{[]int64{0, 50, 0, 0}, map[ID]int64{0: 60, 1: 50}},
+		{[]int64{0, 50, -86400, 0}, map[ID]int64{1: 150, 2: 200}},
+		{[]int64{0, 0, -86400, 0}, map[ID]int64{2: 200}},
+		{[]int64{0, 0, -86400, 0}, map[ID]int64{0: 390, 2: 200}},
+	} {
+		s := h.At(k)
+		if !reflect.DeepEqual(s.Published, want.published) || !reflect.DeepEqual(s.Dates[3], want.dates) {
+			t.Errorf("At(%d): published %v, dates %v, want %v, %v", k, s.Published, s.Dates[3], want.published, want.dates)
+		}
+	}
+}
+
+func TestAdvance(t *testing.T) {
+	h, err := Read(zipped(dated), "dated")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := unzipped(t, &b); got != small {
-		t.Errorf("Write gives\n%s\nwant\n%s", got, small)
+	s := h.Start()
+	for _, step := range []struct {
+		time int64
+		k    int
+	}{{99, -1}, {100, 0}, {299, 1}, {150, 1}, {1000, 3}, {2000, 3}} {
+		if h.Advance(s, step.time); s.K != step.k {
+			t.Errorf("Advance to %d: snapshot %d, want %d", step.time, s.K, step.k)
+		}
+	}
+}
+
+func TestWriteGivesBackWhatWasRead(t *testing.T) {
+	for _, text := range []string{small, dated} {
+		h, err := Read(zipped(text), "small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, h); err != nil {
+			t.Fatal(err)
+		}
+		if got := unzipped(t, &b); got != text {
+			t.Errorf("Write gives\n%s\nwant\n%s", got, text)
+		}
 	}
 }
 
@@ -121,8 +173,8 @@ func TestAppendRebuilds(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	for name, tt := range map[string]struct{ old, new, want string }{
-		"no magic":            {"SNAP2", "SNAP1", "x:1: want a line SNAP2"},
+	refuses(t, small, map[string]struct{ old, new, want string }{
+		"no magic":            {"SNAP2", "SNAP1", "x:1: want a line SNAP2 or SNAP3"},
 		"no count":            {"U\t4", "U\tfour", "x:2: want U and"},
 		"relative path":       {"\n/a\n", "\na\n", "x:4: want a URL path"},
 		"path twice":          {"\n/a\n", "\n/\n", "x:4: the path"},
@@ -146,11 +198,37 @@ func TestReadRefuses(t *testing.T) {
 		"unknown line":        {"~2", "!2", "want a line that starts with"},
 		"change before any S": {"S\t0\t100\tc0\t2\t1\n", "", "want a snapshot's S line"},
 		"content with links":  {"~2", "~2 1", "want nothing after"},
-	} {
-		if !strings.Contains(small, tt.old) {
+		"dates":               {"~2\n", "~2\nL 3 1:50\n", "want a line that starts with"},
+	})
+}
+
+func TestReadRefusesDates(t *testing.T) {
+	refuses(t, dated, map[string]struct{ old, new, want string }{
+		"of another":              {"P 1 50", "P 0 50", "x:11: P 0 is not below a change of 0"},
+		"before any change":       {"W 3\n", "W 3\nP 0 50\n", "x:9: P 0 is not below"},
+		"twice":                   {"P 1 50\n", "P 1 50\nP 1 51\n", "follows another line of dates"},
+		"of a list itself":        {"L 3 0:60 1:50", "P 3 50", "only a page that is added"},
+		"of a page that was":      {"*0 2\n", "*0 2\nP 0 70\n", "only a page that is added"},
+		"by a page":               {"+1 0\nP 1 50", "+1 0\nL 1 0:50", "only feeds and sitemaps"},
+		"of what is gone":         {"-1\n", "-1\nL 1 0:50\n", "only feeds and sitemaps"},
+		"no time":                 {"P 1 50", "P 1", "want P, a document and a time"},
+		"time zero":               {"P 1 50", "P 1 0", "want a time in seconds"},
+		"no colon":                {"0:60", "60", "a colon and a time"},
+		"not linked":              {"0:60 1:50", "0:60 1:50 2:70", "date of 2, to which it does not link"},
+		"not ascending":           {"0:60 1:50", "1:50 0:60", "targets ascend"},
+		"taken back before given": {"L 3 0:60 1:50", "L 3 0:- 1:50", "takes back the date of 0"},
+		"link dropped":            {"*3 f -1\n", "*3 f -1\nL 3 1:90\n", "date of 1, to which it does not link"},
+	})
+}
+
+// refuses checks that Read refuses text with each of the replacements.
+func refuses(t *testing.T, text string, replace map[string]struct{ old, new, want string }) {
+	t.Helper()
+	for name, tt := range replace {
+		if !strings.Contains(text, tt.old) {
 			t.Fatalf("%s: %q is not in the text", name, tt.old)
 		}
-		_, err := Read(zipped(strings.Replace(small, tt.old, tt.new, 1)), "x")
+		_, err := Read(zipped(strings.Replace(text, tt.old, tt.new, 1)), "x")
 		var syntax *SyntaxError
 		if !errors.As(err, &syntax) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
@@ -169,6 +247,7 @@ func TestReadRefusesTruncatedGzip(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(small)
+	f.Add(dated)
 	f.Fuzz(func(t *testing.T, text string) {
 		h, err := Read(zipped(text), "x")
 		if err != nil {
@@ -193,8 +272,13 @@ func TestRealHistories(t *testing.T) {
 	if len(names) < 26 {
 		t.Fatalf("%d histories, want at least 26", len(names))
 	}
+	dated, _ := filepath.Glob(filepath.Join(shared.Path(t, "data", "sites3"), "*.snap.gz"))
+	if len(dated) < 52 {
+		t.Fatalf("%d histories of commits, want at least 52", len(dated))
+	}
+	names = append(names, dated...)
 	for _, name := range names {
-		t.Run(filepath.Base(name), func(t *testing.T) {
+		t.Run(filepath.Base(filepath.Dir(name))+"/"+filepath.Base(name), func(t *testing.T) {
 			if info, err := os.Stat(name); race.Enabled && err == nil && info.Size() > 50<<10 {
 				t.Skip("only computes: short histories do under the race detector")
 			}
@@ -208,7 +292,11 @@ func TestRealHistories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for how, h := range map[string]*History{"read": h, "rebuilt": rebuild(t, h)} {
+			written := map[string]*History{"read": h}
+			if !h.Dated {
+				written["rebuilt"] = rebuild(t, h)
+			}
+			for how, h := range written {
 				var b bytes.Buffer
 				if err := Write(&b, h); err != nil {
 					t.Fatal(err)

@@ -15,7 +15,11 @@ func Write(w io.Writer, h *History) error {
 		return err
 	}
 	b := bufio.NewWriter(z)
-	fmt.Fprintf(b, "SNAP2\t%s\t%s\t%s\t%s\t%s\nU\t%d\n", h.Site, h.Repo, h.Ref, h.Root, h.Base, len(h.URLs))
+	format := "SNAP2"
+	if h.Dated {
+		format = "SNAP3"
+	}
+	fmt.Fprintf(b, "%s\t%s\t%s\t%s\t%s\t%s\nU\t%d\n", format, h.Site, h.Repo, h.Ref, h.Root, h.Base, len(h.URLs))
 	for _, u := range h.URLs {
 		b.WriteString(u)
 		b.WriteByte('\n')
@@ -57,7 +61,29 @@ func writeSnapshot(b *bufio.Writer, k int, s *Snapshot) {
 			}
 		}
 		b.WriteByte('\n')
+		writeDates(b, c)
 	}
+}
+
+// writeDates writes the P or L line of a change, if it has any.
+func writeDates(b *bufio.Writer, c *Change) {
+	if c.Published != 0 {
+		fmt.Fprintf(b, "P %d %d\n", c.ID, c.Published)
+	}
+	if len(c.Dates) == 0 {
+		return
+	}
+	number(b, "L ", c.ID)
+	for _, d := range c.Dates {
+		number(b, " ", d.Target)
+		b.WriteByte(':')
+		if d.Time == 0 {
+			b.WriteByte('-')
+		} else {
+			b.Write(strconv.AppendInt(b.AvailableBuffer(), d.Time, 10))
+		}
+	}
+	b.WriteByte('\n')
 }
 
 func number(b *bufio.Writer, before string, id ID) {
