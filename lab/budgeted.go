@@ -39,8 +39,9 @@ func (s *site) truth(weeks []recrawl) truth {
 // the fetches of a policy lead to. It drives the same revisit.Site as the live crawl.
 type budgeted struct {
 	s     *site
-	lists bool // feeds and sitemaps are documents, too
-	http  bool // servers answer 304, at a tenth of the cost
+	lists bool    // feeds and sitemaps are documents, too
+	http  bool    // servers answer 304
+	price float64 // of a 304, in fetches
 	// lastmod: a sitemap tells of every document that it lists when it changed, and is right.
 	lastmod bool
 	// robots: with the first fetch of a week robots.txt is read again, as the live crawl does, and
@@ -63,7 +64,7 @@ const costOf304 = 0.1
 // budgeted returns a run of p under signals none, http or lastmod.
 func (s *site) budgeted(p revisit.Policy, lists bool, signals string) *budgeted {
 	n := len(s.urls)
-	b := &budgeted{s: s, lists: lists, http: signals == "http", lastmod: signals == "lastmod", site: revisit.NewSite(p),
+	b := &budgeted{s: s, lists: lists, http: signals == "http", price: costOf304, lastmod: signals == "lastmod", site: revisit.NewSite(p),
 		foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n), gone: make([]bool, n)}
 	b.site.Believe = b.lastmod
 	return b
@@ -133,7 +134,7 @@ func (b *budgeted) fetch(t int, v graph.Node) revisit.Answer {
 	now, before := w.links[v], b.links[v]
 	f := revisit.Answer{Links: len(now)}
 	if b.http && w.ver[v] == b.ver[v] {
-		f.NotModified, f.Cost = true, costOf304
+		f.NotModified, f.Cost = true, b.price
 	} else if wasGone {
 		before = nil
 	}

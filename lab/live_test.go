@@ -100,8 +100,8 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 		signals = "lastmod"
 	}
 	run := s.budgeted(told, true, signals)
-	run.site.Believe = false // the live crawl does not
-	run.robots = true
+	run.site.Believe = false                        // the live crawl does not
+	run.robots, run.http, run.price = true, true, 1 // the server of the history answers 304
 	served, same := make([][]string, weeks), make([][][]string, weeks)
 	var fetched map[revisit.Key]bool
 	run.served = func(at int, v graph.Node, f *revisit.Answer) {

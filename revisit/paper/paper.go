@@ -1,5 +1,5 @@
 // Package paper holds the revisit policies of "The Discoverability of the Web" [DGKOPT07], with
-// the two baselines that it and the lab compare them with. They are here to be compared: a site
+// the baselines that it and the lab compare them with. They are here to be compared: a site
 // that has no full recrawls learns nothing from them, and revisit.Best finds more with them too.
 //
 // New and Policies know all policies by name, those of package revisit as well, so whoever takes
@@ -8,7 +8,8 @@
 // A policy here is a plan made in Begin from what full recrawls have shown: ODWin by the share of
 // new pages that each document covered, Cliq by one document of each cluster of documents that
 // cover the same, Cov by a greedy cover. Bandit learns from its own fetches; Uniform learns
-// nothing. Greedy is the oracle.
+// nothing. Greedy is the oracle. Nutch and Storm are the adaptive schedules of two crawlers that
+// many use.
 package paper
 
 import (
@@ -34,6 +35,8 @@ var compared = []revisit.Description{
 	{Name: "bandit", Lab: true, Doc: "multi-armed bandit, UCB1", Make: func(revisit.Config) revisit.Policy { return NewBandit(0, nil) }},
 	{Name: "bandit-greedy", Lab: true, Doc: "multi-armed bandit, ε-greedy with ε = 0.1", Make: func(c revisit.Config) revisit.Policy { return NewBandit(.1, rand.New(rand.NewPCG(c.Seed, 1))) }},
 	{Name: "uniform", Lab: true, Doc: "documents at random", Make: func(c revisit.Config) revisit.Policy { return NewUniform(rand.New(rand.NewPCG(c.Seed, 2))) }},
+	{Name: "nutch", Lab: true, Doc: "what is due by Apache Nutch's AdaptiveFetchSchedule", Make: func(revisit.Config) revisit.Policy { return NewNutch() }},
+	{Name: "storm", Lab: true, Doc: "what is due by StormCrawler's AdaptiveScheduler", Make: func(revisit.Config) revisit.Policy { return NewStorm() }},
 }
 
 // Policies returns all policies that New makes, those that serve first: od-win stands before
