@@ -56,6 +56,9 @@ type budgeted struct {
 	chain   []graph.Node
 	// served, if set, hears of every fetch of an old document.
 	served func(t int, v graph.Node, f *revisit.Answer)
+	// path, if set, stands for the path of a document that was just found. Documents that are found
+	// together are numbered by it.
+	path func(v graph.Node) string
 }
 
 // costOf304 is the price of a 304 where signals are used, in fetches.
@@ -92,7 +95,11 @@ func (b *budgeted) reach(t int, from []graph.Node) []revisit.Document {
 	}
 	var docs []revisit.Document
 	for _, v := range b.chain {
-		docs = append(docs, revisit.Document{Key: revisit.Key(v), Path: b.s.urls[v], Kind: b.s.kind[v], Home: v == b.s.home,
+		path := b.s.urls[v]
+		if b.path != nil {
+			path = b.path(v)
+		}
+		docs = append(docs, revisit.Document{Key: revisit.Key(v), Path: path, Kind: b.s.kind[v], Home: v == b.s.home,
 			WellKnown: (t == 0 || b.robots) && slices.Contains(w.well, v), Links: keys(w.links[v])})
 	}
 	return docs
@@ -110,6 +117,9 @@ func keys(nodes []graph.Node) []revisit.Key {
 func (b *budgeted) start() {
 	w := &b.s.weeks[0]
 	var from []graph.Node
+	if b.lists {
+		from = append(from, w.well...)
+	}
 	if b.s.home != graph.None {
 		from = append(from, b.s.home)
 	}
@@ -117,9 +127,6 @@ func (b *budgeted) start() {
 		for v := range b.s.pages {
 			from = append(from, graph.Node(v))
 		}
-	}
-	if b.lists {
-		from = append(from, w.well...)
 	}
 	b.site.Start(b.reach(0, from))
 }

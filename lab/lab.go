@@ -20,7 +20,7 @@ import (
 
 // An Experiment is one table or figure.
 type Experiment struct {
-	Name  string // as on the command line: paper, then table or figure
+	Name  string // as on the command line: subject, then table or figure
 	Title string // one line
 	Run   func(ctx context.Context, env *Env) (*Result, error)
 }
@@ -93,7 +93,7 @@ func (r *Result) Notef(format string, args ...any) {
 
 // Experiments returns all experiments, sorted by name.
 func Experiments() []Experiment {
-	all := slices.Concat(discoverability, explorers, setCover, stability)
+	all := slices.Concat(delays, discoverability, explorers, setCover, stability)
 	slices.SortFunc(all, func(a, b Experiment) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

@@ -55,7 +55,7 @@ func readSite(path string) (*site, error) {
 		return nil, err
 	}
 	if h.Dated { // a week for every commit: thousands, in which little is new
-		return nil, &DataError{fmt.Sprintf("%s is a history of commits (SNAP3), not of recrawls (SNAP2)", path)}
+		return nil, &DataError{fmt.Sprintf("%s is a history of commits (SNAP3), not of recrawls (SNAP2); of the lab's tables those of delay read it", path)}
 	}
 	all, err := allSeeds(filepath.Join(filepath.Dir(path), "sites.tsv"), h.Site)
 	if err != nil {
