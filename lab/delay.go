@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"forage/revisit"
 	"forage/snap"
 )
 
@@ -42,6 +43,7 @@ var delays = []Experiment{
 type delayTable struct {
 	plans    []delayPlan
 	policies []string
+	sites    []string
 	runs     [][][]delayed
 	left     int // sites that do not count
 }
@@ -62,7 +64,7 @@ func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []stri
 		return nil, err
 	}
 	bySite := make([][][]delayed, len(files)) // site, plan, policy
-	dated := make([]bool, len(files))
+	dated, names := make([]bool, len(files)), make([]string, len(files))
 	err = each(ctx, len(files), func(i int) error {
 		h, err := snap.Open(files[i])
 		if err != nil {
@@ -71,6 +73,7 @@ func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []stri
 		if dated[i] = h.Dated && len(h.Snapshots) > 0; !dated[i] {
 			return nil
 		}
+		names[i] = h.Site
 		p := findPublications(h)
 		if len(p.size) < leastPublications || p.start+p.pages > mostDocuments {
 			return nil
@@ -108,7 +111,9 @@ func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []stri
 		t.runs[i] = make([][]delayed, len(policies))
 	}
 	for i, site := range bySite {
-		if dated[i] && site == nil {
+		if site != nil {
+			t.sites = append(t.sites, names[i])
+		} else if dated[i] {
 			t.left++
 		}
 		for j, row := range site {
@@ -214,6 +219,15 @@ func delayNotes(r *Result, t *delayTable) {
 	r.Notef("%d sites; %d more have fewer than %d publications in the %d weeks in which they publish most often, or more than %d documents. "+
 		"Cycles go on for %d days after these weeks. Shares are means over sites, by page and by publication: each commit that publishes counts once, however many pages.",
 		len(t.runs[0][0]), t.left, leastPublications, delayWeeks, mostDocuments, delayTail)
+	tuned := 0
+	for _, name := range t.sites {
+		if slices.Contains(revisit.PriorSites(), name) {
+			tuned++
+		}
+	}
+	if tuned > 0 {
+		r.Notef("The priors and constants of best were chosen on %d of these sites, in weekly histories: its figures are in sample there, and optimistic.", tuned)
+	}
 	for _, plan := range t.plans {
 		best, lists := t.of(plan, "best"), t.of(plan, "lists")
 		if best == nil || lists == nil {

@@ -322,6 +322,13 @@ func TestDelayNotes(t *testing.T) {
 			}
 		}
 	}
+	for site, want := range map[string]bool{revisit.PriorSites()[0]: true, "nowhere": false} {
+		var r Result
+		delayNotes(&r, &delayTable{plans: []delayPlan{{24, 3}}, policies: []string{"best"}, sites: []string{site}, runs: [][][]delayed{{soon}}})
+		if got := strings.Contains(strings.Join(r.Notes, " "), "chosen on 1 of these sites"); got != want {
+			t.Errorf("%s: says that it was tuned on: %v, want %v", site, got, want)
+		}
+	}
 	for _, test := range []struct {
 		best, lists []delayed
 		want        string
