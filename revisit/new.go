@@ -46,7 +46,6 @@ var policies = []Description{
 	{Name: "history", Doc: "greedy cover of what past cycles found, for sites with full recrawls", Make: func(Config) Policy { return NewHistory() }},
 	{Name: "od-win-audit", Doc: "od-win from its own fetches, a fifth of them round robin", Make: func(Config) Policy { return NewAudit(false) }},
 	{Name: "feeds-first", Doc: "main feeds, sitemaps and home, then od-win-audit", Make: func(Config) Policy { return NewAudit(true) }},
-	{Name: "lists", Doc: "main feeds, sitemaps and home in every cycle, then round robin", Make: func(Config) Policy { return NewListsFirst() }},
 	{Name: "round-robin", Doc: "the document fetched longest ago", Make: func(Config) Policy { return &RoundRobin{} }},
 }
 

@@ -5,7 +5,7 @@
 // told of documents by number, with what there is to know of each (Profile), chooses with Next,
 // and learns from the outcome of each fetch of an old document (Refetch) and of each cycle
 // (Cycle). Best is the policy to use. History and Index are there for sites with frequent full
-// recrawls and for those of millions of documents, ListsFirst, RoundRobin and Audit to compare with. The
+// recrawls and for those of millions of documents, RoundRobin and Audit to compare with. The
 // policies of the paper are in package revisit/paper.
 //
 // Site stands between a policy and whoever fetches. It numbers documents, follows which page

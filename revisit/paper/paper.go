@@ -15,7 +15,6 @@ package paper
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 
 	"forage/revisit"
 )
@@ -25,6 +24,9 @@ const cliqFar = .8
 
 // odWin is the one policy of the paper that serves.
 var odWin = revisit.Description{Name: "od-win", Doc: "documents that led to most new pages in past full recrawls; nothing without one", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }}
+
+// lists is what others are measured by, and serves who wants no more.
+var lists = revisit.Description{Name: "lists", Doc: "main feeds, sitemaps and home in every cycle, then round robin", Make: func(revisit.Config) revisit.Policy { return NewListsFirst() }}
 
 var compared = []revisit.Description{
 	{Name: "od-all", Lab: true, Doc: "od-win, with a full recrawl every cycle", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }},
@@ -40,11 +42,19 @@ var compared = []revisit.Description{
 }
 
 // Policies returns all policies that New makes, those that serve first: od-win stands before
-// od-win-audit, which is made of it.
+// od-win-audit, which is made of it, and lists before round-robin.
 func Policies() []revisit.Description {
-	serving := revisit.Policies()
-	at := slices.IndexFunc(serving, func(d revisit.Description) bool { return d.Name == "od-win-audit" })
-	return slices.Concat(serving[:at], []revisit.Description{odWin}, serving[at:], compared)
+	var all []revisit.Description
+	for _, d := range revisit.Policies() {
+		switch d.Name {
+		case "od-win-audit":
+			all = append(all, odWin)
+		case "round-robin":
+			all = append(all, lists)
+		}
+		all = append(all, d)
+	}
+	return append(all, compared...)
 }
 
 // New returns the policy of a name, of this package or of package revisit. The error for an

@@ -1,10 +1,11 @@
-package revisit
+package paper
 
 import (
 	"cmp"
 
 	"forage/graph"
 	"forage/internal/heap"
+	"forage/revisit"
 )
 
 // ListsFirst fetches the main feeds and sitemaps and the home page in every cycle, and spends what
@@ -18,11 +19,17 @@ import (
 type ListsFirst struct {
 	docs      []listed
 	cycle     int
-	queue     heap.Heap[turn]
+	queue     heap.Heap[visit]
 	replaying bool
 }
 
-var _ Replayer = (*ListsFirst)(nil)
+var _ revisit.Replayer = (*ListsFirst)(nil)
+
+// A visit is a document in the queue, as of its last fetch.
+type visit struct {
+	v    graph.Node
+	last int32
+}
 
 // listed is what ListsFirst knows of one document.
 type listed struct {
@@ -47,7 +54,7 @@ func NewListsFirst() *ListsFirst {
 
 // before orders documents: main lists and home, then all others; in each part the one fetched
 // longest ago first.
-func (p *ListsFirst) before(a, b turn) bool {
+func (p *ListsFirst) before(a, b visit) bool {
 	x, y := p.rank(a.v), p.rank(b.v)
 	if (x == anyOther) != (y == anyOther) {
 		return y == anyOther
@@ -64,7 +71,7 @@ func (p *ListsFirst) rank(v graph.Node) int32 {
 }
 
 // Learn takes in a document.
-func (p *ListsFirst) Learn(v graph.Node, profile Profile) {
+func (p *ListsFirst) Learn(v graph.Node, profile revisit.Profile) {
 	for int(v) >= len(p.docs) {
 		p.docs = append(p.docs, listed{last: -1})
 	}
@@ -83,7 +90,7 @@ func (p *ListsFirst) Learn(v graph.Node, profile Profile) {
 }
 
 // Begin orders the documents that can be fetched.
-func (p *ListsFirst) Begin(Time, int) {
+func (p *ListsFirst) Begin(revisit.Time, int) {
 	p.cycle++
 	p.queue.Items = p.queue.Items[:0]
 	if p.replaying {
@@ -91,7 +98,7 @@ func (p *ListsFirst) Begin(Time, int) {
 	}
 	for v := range p.docs {
 		if d := &p.docs[v]; d.last >= 0 && d.misses < 2 {
-			p.queue.Items = append(p.queue.Items, turn{graph.Node(v), d.last})
+			p.queue.Items = append(p.queue.Items, visit{graph.Node(v), d.last})
 		}
 	}
 	p.queue.Init()
@@ -111,7 +118,7 @@ func (p *ListsFirst) Next() (graph.Node, bool) {
 }
 
 // Observe notes a fetch. One that failed says nothing of whether the document is there.
-func (p *ListsFirst) Observe(r Refetch) {
+func (p *ListsFirst) Observe(r revisit.Refetch) {
 	d := &p.docs[r.Page]
 	d.last = int32(p.cycle)
 	switch {
@@ -123,7 +130,7 @@ func (p *ListsFirst) Observe(r Refetch) {
 }
 
 // End notes what a full recrawl found gone and back.
-func (p *ListsFirst) End(c Cycle) {
+func (p *ListsFirst) End(c revisit.Cycle) {
 	for _, v := range c.Gone {
 		p.docs[v].misses = 2
 	}

@@ -1,18 +1,19 @@
-package revisit
+package paper
 
 import (
 	"slices"
 	"testing"
 
 	"forage/graph"
+	"forage/revisit"
 )
 
 // TestListsFirst: lists and home in every cycle, the others in turn; what was gone gets one more
 // look in its turn, a list too, and what fails keeps its rank.
 func TestListsFirst(t *testing.T) {
 	p := NewListsFirst()
-	for v, profile := range []Profile{
-		{Home: true}, {}, {}, {Kind: Feed, Main: true}, {Kind: Sitemap, Main: true}, {Kind: Feed},
+	for v, profile := range []revisit.Profile{
+		{Home: true}, {}, {}, {Kind: revisit.Feed, Main: true}, {Kind: revisit.Sitemap, Main: true}, {Kind: revisit.Feed},
 	} {
 		p.Learn(graph.Node(v), profile)
 	}
@@ -33,7 +34,7 @@ func TestListsFirst(t *testing.T) {
 		{budget: 9, gone: []graph.Node{2, 3}, want: []graph.Node{0, 2, 3, 5}},       // nothing ranks first now
 		{budget: 9, want: []graph.Node{0, 5}},                                       // home answers again
 	} {
-		p.Begin(Time(i), cycle.budget)
+		p.Begin(revisit.Time(i), cycle.budget)
 		var got []graph.Node
 		for len(got) < cycle.budget {
 			v, ok := p.Next()
@@ -41,14 +42,14 @@ func TestListsFirst(t *testing.T) {
 				break
 			}
 			got = append(got, v)
-			p.Observe(Refetch{Page: v, Gone: slices.Contains(cycle.gone, v), Failed: slices.Contains(cycle.failed, v)})
+			p.Observe(revisit.Refetch{Page: v, Gone: slices.Contains(cycle.gone, v), Failed: slices.Contains(cycle.failed, v)})
 		}
-		p.End(Cycle{})
+		p.End(revisit.Cycle{})
 		if !slices.Equal(got, cycle.want) {
 			t.Fatalf("cycle %d: %v, want %v", i+1, got, cycle.want)
 		}
 	}
-	p.End(Cycle{Full: true, Gone: []graph.Node{0}, Back: []graph.Node{4}})
+	p.End(revisit.Cycle{Full: true, Gone: []graph.Node{0}, Back: []graph.Node{4}})
 	p.Begin(99, 9)
 	if v, _ := p.Next(); v != 4 {
 		t.Errorf("after a full recrawl that found it again, the sitemap is not first, but %d", v)
