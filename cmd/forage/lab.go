@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -88,6 +89,9 @@ func labRunCmd() *cobra.Command {
 			var err error
 			switch {
 			case !cmd.Flags().Changed("dir"):
+				if _, err := os.Stat(env.Data); err != nil {
+					return usagef("--data: %w; name a folder that holds the experiment's inputs: site histories, networks or graphs", err)
+				}
 				err = run(nil)
 			case !e.TakesStore():
 				return usagef("%s reads no store; --dir is for discoverability-table1 and discoverability-fig7", e.Name)
