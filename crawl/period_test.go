@@ -2,11 +2,12 @@ package crawl
 
 import (
 	"context"
-	"forage/crawl/plan"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
 
+	"forage/crawl/plan"
 	"forage/store"
 )
 
@@ -50,7 +51,7 @@ func TestPeriod(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds, old = append(kinds, rec.Kind), append(old, rec.Refetched)
-		want := 1
+		want := 0 // od-win knows of nothing new
 		if rec.Kind == store.FullRecrawl {
 			want = 4
 		}
@@ -62,7 +63,96 @@ func TestPeriod(t *testing.T) {
 	if want := []store.CycleKind{budget, budget, full, budget, budget, full, budget}; !slices.Equal(kinds, want) {
 		t.Errorf("%v, want %v", kinds, want)
 	}
-	if want := []int64{0, 0, 4, 0, 0, 4, 0}; !slices.Equal(old, want) { // od-win knows of nothing new
+	if want := []int64{0, 0, 4, 0, 0, 4, 0}; !slices.Equal(old, want) {
 		t.Errorf("refetched %v, want %v", old, want)
 	}
+}
+
+// TestCappedPeriod: a budget that holds for full recrawls too is never exceeded; the outlook tells
+// of those that are due and not made. Where the site fits, they are made.
+func TestCappedPeriod(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a", "/b", "/c")
+	for _, p := range []string{"/a", "/b", "/c"} {
+		w.pages[p] = page(p)
+	}
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	for n, test := range []struct {
+		budget, recrawl int
+		kind            store.CycleKind
+	}{
+		{3, 0, store.Revisit}, // not due yet
+		{3, 4, store.Revisit},
+		{3, 4, store.Revisit},
+		{4, 0, store.FullRecrawl},
+		{4, 0, store.Revisit},
+	} {
+		p := plan.Plan{Policy: "round-robin", Period: 2, Capped: true, Budget: func(int) int { return test.budget }, Text: fmt.Sprint(test.budget)}
+		if n == 0 {
+			p.Period = 3
+		}
+		o, err := plan.Foresee(c.View(), plan.Conditions{Now: c.now()}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := w.revisit(t, c, p)
+		rec, err := c.View().Cycle(1, r.Cycle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := o.Sites[0]; row.Recrawl != test.recrawl || row.Budget != test.budget || rec.Kind != test.kind || r.Refetched != int64(test.budget) {
+			t.Errorf("%d: outlook %+v, then a %v of %d fetches, want %+v", n, row, rec.Kind, r.Refetched, test)
+		}
+	}
+}
+
+// TestBlind: of a policy that learns from full recrawls only the outlook promises no more than it
+// fetches: nothing before one has found a new page, then the documents that led to one.
+func TestBlind(t *testing.T) {
+	w := newWeb(t)
+	links := []string{"/a", "/b", "/c"}
+	for _, p := range links {
+		w.pages[p] = page(p)
+	}
+	w.pages["/"] = page("home", links...)
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	find := func(p string) {
+		links = append(links, p)
+		w.set(p, page(p))
+		w.set("/", page("home", links...))
+	}
+	full := plan.Plan{Policy: "od-win", Full: true}
+	some := plan.Plan{Policy: "od-win", Budget: func(int) int { return 3 }, Text: "3"}
+	check := func(what string, p plan.Plan, budget int, blind bool, found int64) {
+		t.Helper()
+		o, err := plan.Foresee(c.View(), plan.Conditions{Now: c.now()}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := w.revisit(t, c, p)
+		row := o.Sites[0]
+		if row.Budget != budget || row.Blind != blind || blind != (row.Expected == 0) || r.Refetched != int64(budget) || r.NewPages != found {
+			t.Errorf("%s: outlook %+v, then %d fetches and %d new pages, want %d and %d, blind %v", what, row, r.Refetched, r.NewPages, budget, found, blind)
+		}
+	}
+	find("/d")
+	check("no full recrawl", some, 0, true, 0)
+	check("another cycle that shows nothing", some, 0, true, 0)
+	check("full recrawl", full, 4, false, 1)
+	find("/e")
+	check("after it", some, 1, false, 1)
+	w.set("/", page("home"))
+	check("nothing new", full, 6, false, 0)
+	check("what the first one showed", some, 1, false, 0)
+
+	quiet := newWeb(t)
+	quiet.pages["/"] = page("home", "/a")
+	quiet.pages["/a"] = page("a")
+	c = open(t, nil)
+	quiet.crawl(t, c, store.Rules{})
+	w = quiet
+	check("a full recrawl", full, 2, false, 0)
+	check("which found nothing", some, 0, true, 0)
 }

@@ -28,6 +28,7 @@ type Description struct {
 	Name string
 	Doc  string // a few words
 	Lab  bool   // compared in the paper or here, of no use otherwise
+	Full bool   // learns from full recrawls only: names no document before one has led to a new page
 	Make func(Config) Policy
 }
 

@@ -56,6 +56,8 @@ type plannedSite struct {
 	Needs    float64 `json:"seconds_needed"`
 	Has      any     `json:"seconds_available"`
 	InTime   bool    `json:"in_time"`
+	Blind    bool    `json:"blind"`        // the policy knows nothing without full recrawls
+	Recrawl  any     `json:"recrawl_over"` // what a full recrawl may take that the budget has no room for
 }
 
 func planned(o *plan.Outlook) plannedJSON {
@@ -66,7 +68,7 @@ func planned(o *plan.Outlook) plannedJSON {
 	p.Price = o.Price
 	for i := range o.Sites {
 		s := &o.Sites[i]
-		row := plannedSite{s.Site.Name, s.Known, s.Budget, s.Expected, nil, s.Needs.Seconds(), nil, !s.Late()}
+		row := plannedSite{s.Site.Name, s.Known, s.Budget, s.Expected, nil, s.Needs.Seconds(), nil, !s.Late(), s.Blind, orNull(s.Recrawl)}
 		if !math.IsNaN(s.Coverage) {
 			row.Coverage = s.Coverage
 		}
@@ -80,7 +82,7 @@ func planned(o *plan.Outlook) plannedJSON {
 
 // printOutlook prints a line a site, or one for all and one for what is late.
 func printOutlook(w io.Writer, o *plan.Outlook, each bool) error {
-	var budget, late int
+	var budget, late, blind, over int
 	var expected float64
 	for i := range o.Sites {
 		s := &o.Sites[i]
@@ -88,12 +90,24 @@ func printOutlook(w io.Writer, o *plan.Outlook, each bool) error {
 		if s.Late() {
 			late++
 		}
+		if s.Blind {
+			blind++
+		}
+		if s.Recrawl > 0 {
+			over++
+		}
 		if !each {
 			continue
 		}
 		text := "no cycle yet to learn from"
 		if !math.IsNaN(s.Coverage) {
 			text = fmt.Sprintf("%.0f%% of what is new", 100*s.Coverage)
+		}
+		if s.Blind {
+			text = fmt.Sprintf("nothing is fetched: %s learns from full recrawls only, and none has found new pages yet; --full makes one, --policy best needs none", s.Cycle.Policy)
+		}
+		if s.Recrawl > 0 {
+			text += fmt.Sprintf("; a full recrawl is due, but may take %d fetches: --period makes it where no --budget is given", s.Recrawl)
 		}
 		if s.Late() {
 			text += fmt.Sprintf("; politeness asks for %s, there are %s", s.Needs.Round(time.Second), s.Has.Round(time.Second))
@@ -106,8 +120,17 @@ func printOutlook(w io.Writer, o *plan.Outlook, each bool) error {
 		return nil
 	}
 	text := ""
+	if blind > 0 && !each {
+		text += fmt.Sprintf("; at %d of them nothing is fetched, as the policy learns from full recrawls only and none has found new pages yet", blind)
+	}
+	if over > 0 && !each {
+		text += fmt.Sprintf("; at %d of them a full recrawl is due, but may take more than --budget", over)
+	}
 	if late > 0 && !each {
-		text = fmt.Sprintf("; at %d of them politeness does not let the budget be spent in time: 'forage revisit --plan' lists them", late)
+		text += fmt.Sprintf("; at %d of them politeness does not let the budget be spent in time", late)
+	}
+	if text != "" {
+		text += ": 'forage revisit --plan' lists them"
 	}
 	_, err := fmt.Fprintf(w, "forage: %d sites: %d old documents to fetch, some %.1f new pages expected%s\n", len(o.Sites), budget, expected, text)
 	return err

@@ -35,7 +35,9 @@ func revisitCmd() *cobra.Command {
 it fetches at most --budget old documents (pages, feeds, sitemaps), chosen by --policy for
 the new pages that they are likely to lead to, and follows everything new to the end. With
 --full it fetches every known document, which tells the policy most; --period N makes a cycle
-full where N-1 have passed at a site since the last full one. od-win learns from these alone.
+full where N-1 have passed at a site since the last full one. Where a --budget is given it holds
+for these cycles as well: at a site with more documents none is full. od-win learns from full
+recrawls alone: until one of them has found new pages it fetches nothing, and revisit says so.
 
 With --total-budget sites share a number of fetches: each fetch goes to the site that it is
 expected to find most new pages at, from what the fetches of past cycles found. Before it
@@ -44,7 +46,7 @@ which budgets the delay does not let it spend before the time limit, or in as lo
 has gone by since the last cycle. --plan stops there.
 
 'forage pages --new-since CYCLE' lists what a cycle found.`,
-		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --policy od-win --period 4 --budget 10\n  forage revisit --total-budget 1000 --min 1 --plan",
+		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --policy od-win --period 4\n  forage revisit --total-budget 1000 --min 1 --plan",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(p.Config.Alpha > 0 && p.Config.Alpha <= 1) {
 				return usagef("--alpha: want a decay above 0 and up to 1, got %g", p.Config.Alpha)
@@ -58,11 +60,14 @@ has gone by since the last cycle. --plan stops there.
 			if p.Total < 0 {
 				return usagef("--total-budget wants 0 or more")
 			}
+			if p.Total > 0 && p.Period > 0 {
+				return usagef("--period makes full recrawls, which are no part of a --total-budget; leave one of them out")
+			}
 			if err := shareFlags(cmd, &p, weight); err != nil {
 				return err
 			}
 			p.Sites = args
-			p.Text = budget.String()
+			p.Text, p.Capped = budget.String(), cmd.Flags().Changed("budget")
 			p.Budget = func(known int) int {
 				if budget.share > 0 { // small sites too are looked at
 					return max(1, budget.of(known))
@@ -129,7 +134,7 @@ has gone by since the last cycle. --plan stops there.
 	f.BoolVar(&dry, "plan", false, "print what each site would get, what to expect and what politeness cannot meet, and stop")
 	f.StringVar(&p.Policy, "policy", revisit.Default, "who chooses them: "+serving())
 	f.Float64Var(&p.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
-	f.IntVar(&p.Period, "period", 0, "make every Nth cycle of a site a full recrawl (0: none)")
+	f.IntVar(&p.Period, "period", 0, "make every Nth cycle of a site a full recrawl, if a --budget that is given has room for it (0: none)")
 	f.BoolVar(&p.Full, "full", false, "full recrawl: fetch every known document")
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host")
 	f.Lookup("delay").DefValue = "as the site was crawled"

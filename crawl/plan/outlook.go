@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"forage/graph"
 	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/store"
 )
 
@@ -24,7 +26,9 @@ type Prospect struct {
 	Cycle    *store.CycleRecord // the cycle to work in: new, without a number, or one that was interrupted
 	Done     bool               // Cycle has ended; other sites of the same interrupted run go on
 	Known    int                // old documents
-	Budget   int                // of them to be fetched, at most
+	Budget   int                // of them to be fetched, at most; no more than the policy can name
+	Blind    bool               // Budget is 0 as the policy learns from full recrawls only, and none has found a new page
+	Recrawl  int                // what a full recrawl that is due may take, which is too much for the budget; 0: none is
 	Expected float64            // new pages
 	Coverage float64            // share of the new pages expected to be found; NaN: no cycle to learn from yet
 	Needs    time.Duration      // what politeness asks for: the delay times the requests to the site's host
@@ -78,14 +82,14 @@ func (o *Outlook) choose(v *store.View, now Conditions, p *Plan, sites []*store.
 		if s.State == store.SiteFailed {
 			continue
 		}
-		c, err := p.cycle(v, s.ID, now.Now, now.Running != nil && now.Running(s.ID))
+		c, over, err := p.cycle(v, s.ID, now.Now, now.Running != nil && now.Running(s.ID))
 		if err != nil {
 			return err
 		}
 		if c.Cycle != 0 {
 			interrupted[c.Run] = true
 		}
-		o.Sites = append(o.Sites, Prospect{Site: s, Cycle: c})
+		o.Sites = append(o.Sites, Prospect{Site: s, Cycle: c, Recrawl: over})
 	}
 	for i := range o.Sites {
 		row := &o.Sites[i]
@@ -98,22 +102,43 @@ func (o *Outlook) choose(v *store.View, now Conditions, p *Plan, sites []*store.
 				row.Cycle, row.Done = last, true
 			}
 		}
-		counts, err := v.Counters(row.Site.ID)
-		if err != nil {
+		var err error
+		if row.Known, _, err = documents(v, row.Site.ID, row.Cycle.Cycle); err != nil {
 			return err
 		}
-		row.Known = int(counts.Pages() + counts.Kind[store.Feed] + counts.Kind[store.Sitemap])
-		if c := row.Cycle.Cycle; c != 0 {
-			if err := v.Newcomers(row.Site.ID, c, func(graph.Node, store.Kind) bool { row.Known--; return true }); err != nil {
+		row.Budget = row.Known
+		if row.Cycle.Kind == store.FullRecrawl {
+			continue
+		}
+		if p.Budget != nil {
+			row.Budget = min(row.Known, p.Budget(row.Known))
+		}
+		if paper.NeedsRecrawls(p.Policy) && row.Budget > 0 {
+			if row.Budget, err = shown(v, row.Site.ID, row.Budget); err != nil {
 				return err
 			}
-		}
-		row.Budget = row.Known
-		if p.Budget != nil && row.Cycle.Kind != store.FullRecrawl {
-			row.Budget = min(row.Known, p.Budget(row.Known))
+			row.Blind = row.Budget == 0
 		}
 	}
 	return nil
+}
+
+// shown counts the documents of a site, up to most, that led to a new page in a full recrawl.
+func shown(v *store.View, site store.SiteID, most int) (int, error) {
+	led := map[graph.Node]bool{}
+	var failed error
+	err := v.SiteCyclesBack(site, func(c *store.CycleRecord) bool {
+		if c.Kind == store.FullRecrawl && c.Done && c.Pages > 0 {
+			failed = v.Refetches(site, c.Cycle, func(r *store.Refetch) bool {
+				if len(r.Led) > 0 {
+					led[r.Page] = true
+				}
+				return len(led) < most
+			})
+		}
+		return len(led) < most && failed == nil
+	})
+	return len(led), errors.Join(err, failed)
 }
 
 // share shares Plan.Total over the sites and tells what to expect of each.
@@ -219,7 +244,7 @@ func firstFinds(v *store.View, s *store.Site, c store.Cycle) (found [][]int, las
 			if last == 0 {
 				last = r.At
 			}
-			if r.Kind == store.Revisit {
+			if r.Kind == store.Revisit && r.Refetched > 0 { // else it shows nothing
 				before = append(before, r.Cycle)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"forage/crawl/scope"
+	"forage/graph"
 	"forage/revisit"
 	"forage/store"
 )
@@ -28,6 +29,7 @@ type Plan struct {
 	Min    int                // of Total, for each site
 	Max    int                // of Total, for each site; 0: no limit but Budget
 	Weight map[string]float64 // of a new page where Total is shared, by name of site; 1 where it is not given
+	Capped bool               // Budget binds Period too: where a full recrawl may take more, none is made
 	Text   string             // the budget as asked for, to recognise an interrupted cycle
 	Delay  *time.Duration     // least gap between two requests to a host; nil: as each site was crawled
 }
@@ -87,16 +89,46 @@ func Latest(v *store.View, site store.SiteID) (last *store.CycleRecord, err erro
 	return last, err
 }
 
-// Kind returns what a cycle of the plan at a site is: a full recrawl where it asks for one, or
-// where Period does. open is the cycle of the site that was interrupted, nil for none: that one
-// stays what it is.
-func (p *Plan) Kind(v *store.View, site store.SiteID, open *store.CycleRecord) (store.CycleKind, error) {
-	if p.Full {
-		return store.FullRecrawl, nil
+// kind returns what a cycle of the plan at a site is: a full recrawl where it asks for one, or
+// where Period does and the budget has room for it. Else over is how many documents the full
+// recrawl that is due may take; 0: none is due. open is the cycle of the site that was
+// interrupted, nil for none: that one stays what it is.
+func (p *Plan) kind(v *store.View, site store.SiteID, open *store.CycleRecord) (kind store.CycleKind, over int, err error) {
+	due := p.Full
+	if !due && p.Period > 0 {
+		due, err = p.due(v, site, open)
 	}
-	if p.Period < 1 {
-		return store.Revisit, nil
+	if err != nil || !due {
+		return store.Revisit, 0, err
 	}
+	if p.Capped && !p.Full && p.Budget != nil {
+		old, failed, err := documents(v, site, 0)
+		if err != nil {
+			return store.Revisit, 0, err
+		}
+		if old+failed > p.Budget(old) {
+			return store.Revisit, old + failed, nil
+		}
+	}
+	return store.FullRecrawl, 0, nil
+}
+
+// documents counts those of a site that are old in cycle c (0: one to come), and those that
+// failed, which a full recrawl asks for as well.
+func documents(v *store.View, site store.SiteID, c store.Cycle) (old, failed int, err error) {
+	counts, err := v.Counters(site)
+	if err != nil {
+		return 0, 0, err
+	}
+	old = int(counts.Pages() + counts.Kind[store.Feed] + counts.Kind[store.Sitemap])
+	if c != 0 {
+		err = v.Newcomers(site, c, func(graph.Node, store.Kind) bool { old--; return true })
+	}
+	return old, int(counts.State[store.Failed]), err
+}
+
+// due reports whether Period makes a cycle of a site a full recrawl.
+func (p *Plan) due(v *store.View, site store.SiteID, open *store.CycleRecord) (bool, error) {
 	since, full := 0, false // cycles since all documents were fetched
 	err := v.SiteCyclesBack(site, func(c *store.CycleRecord) bool {
 		if open == nil || c.Cycle != open.Cycle {
@@ -114,10 +146,7 @@ func (p *Plan) Kind(v *store.View, site store.SiteID, open *store.CycleRecord) (
 			since += int(past.Cycles) // all of these were budgeted
 		}
 	}
-	if since+1 >= p.Period {
-		return store.FullRecrawl, err
-	}
-	return store.Revisit, err
+	return since+1 >= p.Period, err
 }
 
 // text is what the budget of a cycle of this kind is recorded as.
@@ -131,25 +160,27 @@ func (p *Plan) text(kind store.CycleKind) string {
 // Cycle returns the cycle that the plan works in at a site: the latest one, if that was
 // interrupted and is of the same kind, policy and budget, else a new one, without a number.
 func (p *Plan) Cycle(v *store.View, site store.SiteID, now store.Time) (*store.CycleRecord, error) {
-	return p.cycle(v, site, now, false)
+	c, _, err := p.cycle(v, site, now, false)
+	return c, err
 }
 
-// cycle is Cycle; running: the latest one is being worked on, and is not to be gone on with.
-func (p *Plan) cycle(v *store.View, site store.SiteID, now store.Time, running bool) (*store.CycleRecord, error) {
+// cycle is Cycle, with what kind tells of a full recrawl that is not made; running: the latest
+// cycle is being worked on, and is not to be gone on with.
+func (p *Plan) cycle(v *store.View, site store.SiteID, now store.Time, running bool) (c *store.CycleRecord, over int, err error) {
 	last, err := Latest(v, site)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if last != nil && (last.Ended != 0 || running) {
 		last = nil
 	}
-	kind, err := p.Kind(v, site, last)
+	kind, over, err := p.kind(v, site, last)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r := &store.CycleRecord{Site: site, Kind: kind, Policy: p.Policy, Budget: p.text(kind), At: now}
 	if last != nil && last.Kind == kind && last.Policy == r.Policy && last.Budget == r.Budget {
-		return last, nil
+		return last, over, nil
 	}
-	return r, nil
+	return r, over, nil
 }

@@ -52,7 +52,7 @@ var imports = map[string]string{
 	"crawl/scope":         "graph store fetch/link",
 	"crawl/document":      "store crawl/scope fetch fetch/link fetch/sitemap",
 	"crawl/novelty":       "store",
-	"crawl/plan":          "graph revisit store crawl/scope",
+	"crawl/plan":          "graph revisit revisit/paper store crawl/scope", // which policies need full recrawls
 	"crawl/keep":          "graph retain store",
 	"crawl/ledger":        "graph revisit revisit/paper store crawl/scope crawl/plan",
 	"crawl":               "graph explore revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",

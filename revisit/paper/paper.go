@@ -15,6 +15,7 @@ package paper
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 
 	"forage/revisit"
 )
@@ -23,17 +24,17 @@ import (
 const cliqFar = .8
 
 // odWin is the one policy of the paper that serves.
-var odWin = revisit.Description{Name: "od-win", Doc: "documents that led to most new pages in past full recrawls; nothing without one", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }}
+var odWin = revisit.Description{Name: "od-win", Full: true, Doc: "documents that led to most new pages in past full recrawls; nothing without one", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }}
 
 // lists is what others are measured by, and serves who wants no more.
 var lists = revisit.Description{Name: "lists", Doc: "main feeds, sitemaps and home in every cycle, then round robin", Make: func(revisit.Config) revisit.Policy { return NewListsFirst() }}
 
 var compared = []revisit.Description{
-	{Name: "od-all", Lab: true, Doc: "od-win, with a full recrawl every cycle", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }},
-	{Name: "od-1", Lab: true, Doc: "od-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewODWin(1, true) }},
-	{Name: "cliq-win", Lab: true, Doc: "od-win over clusters of documents that show the same", Make: func(c revisit.Config) revisit.Policy { return NewCliq(c.Alpha, cliqFar, false) }},
-	{Name: "cliq-1", Lab: true, Doc: "cliq-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewCliq(1, cliqFar, true) }},
-	{Name: "cov", Lab: true, Doc: "greedy cover of the latest full recrawl", Make: func(revisit.Config) revisit.Policy { return &Cov{} }},
+	{Name: "od-all", Lab: true, Full: true, Doc: "od-win, with a full recrawl every cycle", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }},
+	{Name: "od-1", Lab: true, Full: true, Doc: "od-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewODWin(1, true) }},
+	{Name: "cliq-win", Lab: true, Full: true, Doc: "od-win over clusters of documents that show the same", Make: func(c revisit.Config) revisit.Policy { return NewCliq(c.Alpha, cliqFar, false) }},
+	{Name: "cliq-1", Lab: true, Full: true, Doc: "cliq-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewCliq(1, cliqFar, true) }},
+	{Name: "cov", Lab: true, Full: true, Doc: "greedy cover of the latest full recrawl", Make: func(revisit.Config) revisit.Policy { return &Cov{} }},
 	{Name: "bandit", Lab: true, Doc: "multi-armed bandit, UCB1", Make: func(revisit.Config) revisit.Policy { return NewBandit(0, nil) }},
 	{Name: "bandit-greedy", Lab: true, Doc: "multi-armed bandit, ε-greedy with ε = 0.1", Make: func(c revisit.Config) revisit.Policy { return NewBandit(.1, rand.New(rand.NewPCG(c.Seed, 1))) }},
 	{Name: "uniform", Lab: true, Doc: "documents at random", Make: func(c revisit.Config) revisit.Policy { return NewUniform(rand.New(rand.NewPCG(c.Seed, 2))) }},
@@ -55,6 +56,12 @@ func Policies() []revisit.Description {
 		all = append(all, d)
 	}
 	return append(all, compared...)
+}
+
+// NeedsRecrawls reports whether the policy of a name learns from full recrawls only, so that it
+// names no document before one has led to a new page.
+func NeedsRecrawls(name string) bool {
+	return slices.ContainsFunc(Policies(), func(d revisit.Description) bool { return d.Name == name && d.Full })
 }
 
 // New returns the policy of a name, of this package or of package revisit. The error for an

@@ -493,6 +493,42 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestNeedsRecrawls: which policies name nothing before a full recrawl has led to a new page,
+// whatever other cycles show, and that they name what led to it then.
+func TestNeedsRecrawls(t *testing.T) {
+	for _, d := range Policies() {
+		p, err := New(d.Name, revisit.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := revisit.NewSite(p)
+		s.Start(firstCrawl())
+		next := revisit.Key(10)
+		home := func() { // shows a new page
+			v, _ := s.Node(0)
+			s.Observe(v, revisit.Answer{Changed: true, Links: 4, Gained: []revisit.Key{next}, Found: []revisit.Document{{Key: next, Path: fmt.Sprint("/new/", next)}}})
+			next++
+		}
+		names := func() (n int) {
+			s.Begin(revisit.Time(s.Cycle()), 10)
+			for _, ok := s.Next(); ok && n < 10; _, ok = s.Next() {
+				n++
+			}
+			home()
+			s.End()
+			return n
+		}
+		first, second := names(), names()
+		s.BeginFull(revisit.Time(s.Cycle()))
+		home()
+		s.End()
+		third := names()
+		if got := first == 0 && second == 0; got != NeedsRecrawls(d.Name) || third == 0 {
+			t.Errorf("%s names %d and %d documents before a full recrawl and %d after it, NeedsRecrawls is %v", d.Name, first, second, third, NeedsRecrawls(d.Name))
+		}
+	}
+}
+
 // TestNoAudits: what the paper's policies fetch is no sample, so that none of them calls a fetch
 // an audit.
 func TestNoAudits(t *testing.T) {
