@@ -13,7 +13,8 @@ import (
 	"forage/snap"
 )
 
-// body returns the content type and the bytes of a document. origin is the scheme and host
+// body returns the content type and the bytes of a document, which differ from version to version
+// where it changed, but for a sitemap in plain text. origin is the scheme and host
 // that feeds and sitemaps put before their paths.
 func (s *Server) body(v *version, id snap.ID, origin string) (contentType string, body []byte) {
 	path := s.path[id]
@@ -85,7 +86,7 @@ func feedFormat(path string) format {
 
 func (s *Server) feed(b *bytes.Buffer, v *version, id snap.ID, origin string) string {
 	f := feedFormat(s.path[id])
-	f.write(b, s.history.Site, s.absolute(v.Links[id], origin))
+	f.write(b, fmt.Sprintf("%s, version %d", s.history.Site, v.Version[id]), s.absolute(v.Links[id], origin))
 	return f.contentType
 }
 
@@ -161,7 +162,7 @@ func (s *Server) sitemap(b *bytes.Buffer, v *version, id snap.ID, origin string)
 			outer, inner = "urlset", "url"
 		}
 	}
-	fmt.Fprintf(b, "%s<%s xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n", xmlHead, outer)
+	fmt.Fprintf(b, "%s<%s xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n<!-- version %d -->\n", xmlHead, outer, v.Version[id])
 	for i, u := range urls {
 		mod := ""
 		if s.lastmod {
