@@ -1,15 +1,17 @@
 package crawl
 
 import (
-	"forage/crawl/plan"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"forage/crawl/plan"
 	"forage/graph"
+	"forage/revisit"
 	"forage/store"
 )
 
@@ -101,4 +103,95 @@ func TestUnchanged(t *testing.T) {
 	check("/c")
 	w.set("/sitemap.xml", status(404))
 	check() // what it told once says nothing now
+}
+
+// A listener writes down what a policy is told.
+type listener struct {
+	revisit.RoundRobin
+	dates    map[graph.Node][2]revisit.Time // Seen, Published
+	modified map[graph.Node]bool
+}
+
+func (l *listener) Learn(v graph.Node, p revisit.Profile) {
+	l.RoundRobin.Learn(v, p)
+	l.dates[v] = [2]revisit.Time{p.Seen, p.Published}
+}
+
+func (l *listener) Observe(r revisit.Refetch) {
+	l.RoundRobin.Observe(r)
+	l.modified[r.Page] = r.Modified
+}
+
+// TestTold: policies hear when documents were fetched first, the dates that pages and lists state,
+// and whether a body changed though its links did not.
+func TestTold(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/own", "/listed", "/undated", "/gone")
+	w.pages["/own"] = func(rw http.ResponseWriter, _ *http.Request) {
+		io.WriteString(rw, `<html><head><meta property="article:published_time" content="2020-01-02T03:04:05Z"></head></html>`)
+	}
+	for _, p := range []string{"/listed", "/undated", "/gone"} {
+		w.pages[p] = page(p)
+	}
+	mods := map[string]string{"/own": "2021-01-01T01:01:01Z", "/listed": "2022-02-02T02:02:02Z"}
+	w.pages["/sitemap.xml"] = func(rw http.ResponseWriter, r *http.Request) {
+		io.WriteString(rw, `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
+		for _, p := range slices.Sorted(maps.Keys(mods)) {
+			io.WriteString(rw, "<url><loc>http://"+r.Host+p+"</loc><lastmod>"+mods[p]+"</lastmod></url>")
+		}
+		io.WriteString(rw, "</urlset>")
+	}
+	cfg := local(t.TempDir())
+	first := time.Date(2024, 5, 3, 12, 0, 0, 0, time.UTC)
+	cfg.At = first
+	c, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.crawl(t, c, store.Rules{})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.set("/own", page("other words"))
+	w.set("/gone", status(404))
+	w.set("/late", page("late"))
+	mods["/late"] = "2024-05-04T10:00:00Z"
+	cfg.At = first.Add(time.Hour)
+	if c, err = Open(cfg); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	w.revisit(t, c, plan.Plan{Policy: "round-robin", Budget: func(int) int { return 99 }})
+	heard := &listener{dates: map[graph.Node][2]revisit.Time{}, modified: map[graph.Node]bool{}}
+	s := revisit.NewSite(heard)
+	if err := c.View().Records(1, func(_ store.Cycle, b []byte) bool { err = s.Replay(b); return err == nil }); err != nil || s.Cycle() != 1 {
+		t.Fatal(s.Cycle(), err)
+	}
+	at, seconds := revisit.Time(first.Unix()), func(s string) revisit.Time {
+		v, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return revisit.Time(v.Unix())
+	}
+	for path, want := range map[string]struct {
+		dates    [2]revisit.Time
+		modified bool
+	}{
+		"/":            {[2]revisit.Time{at, 0}, false},
+		"/own":         {[2]revisit.Time{at, seconds("2020-01-02T03:04:05Z")}, true},
+		"/listed":      {[2]revisit.Time{at, seconds("2022-02-02T02:02:02Z")}, false},
+		"/undated":     {[2]revisit.Time{at, 0}, false},
+		"/gone":        {[2]revisit.Time{at, 0}, false},
+		"/sitemap.xml": {[2]revisit.Time{at, 0}, true},
+		"/late":        {[2]revisit.Time{at + 3600, seconds("2024-05-04T10:00:00Z")}, false},
+	} {
+		id, err := c.View().Find(w.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, ok := s.Node(revisit.Key(id)); !ok || heard.dates[v] != want.dates || heard.modified[v] != want.modified {
+			t.Errorf("%s: known %v, seen and published %v, modified %v, want %v", path, ok, heard.dates[v], heard.modified[v], want)
+		}
+	}
 }

@@ -52,7 +52,8 @@ type budgeted struct {
 	foundAt []int32 // by document: the week in which it was first seen; -1
 	links   [][]graph.Node
 	ver     []int32
-	gone    []bool // by document: its last fetch found it gone
+	gone    []bool         // by document: its last fetch found it gone
+	stated  []revisit.Time // by document: the date that the first list to date it stated; 0: none did
 	chain   []graph.Node
 	// served, if set, hears of every fetch of an old document.
 	served func(t int, v graph.Node, f *revisit.Answer)
@@ -68,7 +69,7 @@ const costOf304 = 0.1
 func (s *site) budgeted(p revisit.Policy, lists bool, signals string) *budgeted {
 	n := len(s.urls)
 	b := &budgeted{s: s, lists: lists, http: signals == "http", price: costOf304, lastmod: signals == "lastmod", site: revisit.NewSite(p),
-		foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n), gone: make([]bool, n)}
+		foundAt: never(n), links: make([][]graph.Node, n), ver: make([]int32, n), gone: make([]bool, n), stated: make([]revisit.Time, n)}
 	b.site.Believe = b.lastmod
 	return b
 }
@@ -93,6 +94,9 @@ func (b *budgeted) reach(t int, from []graph.Node) []revisit.Document {
 			visit(u)
 		}
 	}
+	for _, v := range b.chain {
+		b.read(w, v)
+	}
 	var docs []revisit.Document
 	for _, v := range b.chain {
 		path := b.s.urls[v]
@@ -100,9 +104,30 @@ func (b *budgeted) reach(t int, from []graph.Node) []revisit.Document {
 			path = b.path(v)
 		}
 		docs = append(docs, revisit.Document{Key: revisit.Key(v), Path: path, Kind: b.s.kind[v], Home: v == b.s.home,
-			WellKnown: (t == 0 || b.robots) && slices.Contains(w.well, v), Links: keys(w.links[v])})
+			WellKnown: (t == 0 || b.robots) && slices.Contains(w.well, v), Links: keys(w.links[v]),
+			Seen: revisit.Time(w.time), Published: b.published(w, v)})
 	}
 	return docs
+}
+
+// read notes the dates that a list states.
+func (b *budgeted) read(w *week, list graph.Node) {
+	if w.dated == nil {
+		return
+	}
+	for u, at := range w.dated.lists[list] {
+		if b.stated[u] == 0 {
+			b.stated[u] = revisit.Time(at)
+		}
+	}
+}
+
+// published returns the date of a page just fetched: its own, else that of a list; 0: none.
+func (b *budgeted) published(w *week, v graph.Node) revisit.Time {
+	if w.dated != nil && w.dated.pages[v] != 0 {
+		return revisit.Time(w.dated.pages[v])
+	}
+	return b.stated[v]
 }
 
 func keys(nodes []graph.Node) []revisit.Key {
@@ -145,7 +170,11 @@ func (b *budgeted) fetch(t int, v graph.Node) revisit.Answer {
 	} else if wasGone {
 		before = nil
 	}
+	f.Modified = w.ver[v] != b.ver[v]
 	b.ver[v] = w.ver[v]
+	if !f.NotModified {
+		b.read(w, v)
+	}
 	if b.lastmod && b.s.kind[v] == revisit.Sitemap {
 		for _, u := range now {
 			if b.foundAt[u] >= 0 && b.ver[u] == w.ver[u] {

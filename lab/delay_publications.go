@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"maps"
 	"slices"
 	"sort"
 
@@ -201,7 +202,8 @@ func (p *publications) siteAt(h *snap.History, times []int64) *site {
 	for _, t := range append([]int64{p.first}, times...) {
 		h.Advance(s, t)
 		if s.K != at {
-			next := week{alive: slices.Clone(s.Alive), links: make([][]graph.Node, n), ver: make([]int32, n)}
+			next := week{alive: slices.Clone(s.Alive), links: make([][]graph.Node, n), ver: make([]int32, n),
+				dated: &dated{slices.Clone(s.Published), make([]map[snap.ID]int64, n)}}
 			for v := range n {
 				next.ver[v] = int32(s.Version[v])
 				if !s.Alive[v] {
@@ -214,9 +216,9 @@ func (p *publications) siteAt(h *snap.History, times []int64) *site {
 					out.kind[v] = revisit.Sitemap
 				}
 				if at >= 0 && last.alive[v] && last.ver[v] == next.ver[v] {
-					next.links[v] = last.links[v]
+					next.links[v], next.dated.lists[v] = last.links[v], last.dated.lists[v]
 				} else {
-					next.links[v] = nodes(s.Links[v])
+					next.links[v], next.dated.lists[v] = nodes(s.Links[v]), maps.Clone(s.Dates[v])
 				}
 			}
 			next.well = nodes(named(h, s))

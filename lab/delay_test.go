@@ -233,6 +233,34 @@ func TestPublications(t *testing.T) {
 	}
 }
 
+// TestDatesStated: a page is published when it says so itself, else when the first list that the
+// crawl has read, and that dates it, says so.
+func TestDatesStated(t *testing.T) {
+	h := snap.New("dated", "https://dated.example/")
+	h.Dated = true
+	h.URLs = []string{"/", "/own", "/listed", "/undated", "/late", "/feed.xml", "/sitemap.xml"}
+	page := func(v snap.ID, published int64, to ...snap.ID) snap.Change {
+		return snap.Change{Op: snap.Added, ID: v, Gain: to, Published: published}
+	}
+	h.Snapshots = []snap.Snapshot{
+		{Time: 1000, Pages: 3, Docs: 1, WellKnown: []snap.ID{6}, Changes: []snap.Change{page(0, 0, 1), page(1, 11), page(2, 0),
+			{Op: snap.Added, ID: 6, Flag: snap.Sitemap, Gain: []snap.ID{1, 2}, Dates: []snap.Date{{Target: 1, Time: 61}, {Target: 2, Time: 62}}}}},
+		{Time: 2000, Pages: 5, Docs: 2, Changes: []snap.Change{{Op: snap.Links, ID: 0, Gain: []snap.ID{3, 4, 5}}, page(3, 0), page(4, 0),
+			{Op: snap.Added, ID: 5, Flag: snap.Feed, Gain: []snap.ID{4}, Dates: []snap.Date{{Target: 4, Time: 54}}},
+			{Op: snap.Content, ID: 6, Dates: []snap.Date{{Target: 2, Time: 99}}}}},
+	}
+	p := &publications{first: 1000, at: make([]int64, len(h.URLs))}
+	policy := &revisit.RoundRobin{}
+	run := p.siteAt(h, []int64{2000}).delayedRun(policy)
+	run.run(9, truth{})
+	for v, want := range []revisit.Profile{{Seen: 1000}, {Seen: 1000, Published: 11}, {Seen: 1000, Published: 62}, {Seen: 2000}, {Seen: 2000, Published: 54}, {Seen: 2000}, {Seen: 1000}} {
+		n, ok := run.site.Node(revisit.Key(v))
+		if got := run.site.Profile(n); !ok || got.Seen != want.Seen || got.Published != want.Published {
+			t.Errorf("%s: known %v, seen at %d, published at %d, want %d, %d", h.URLs[v], ok, got.Seen, got.Published, want.Seen, want.Published)
+		}
+	}
+}
+
 // TestDelay runs both tables twice over made-up histories of commits, and refuses others.
 func TestDelay(t *testing.T) {
 	env := blog(t)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
 	"net/netip"
@@ -94,7 +95,8 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := &witness{Policy: p}
+	simulated := &transcript{Policy: p, undated: lastmod}
+	told := &witness{Policy: simulated}
 	signals := "none"
 	if lastmod {
 		signals = "lastmod"
@@ -187,7 +189,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 					slices.Sort(all)
 					return all
 				}
-				simulated := func(nodes []graph.Node) (all []string) {
+				inTheory := func(nodes []graph.Node) (all []string) {
 					for _, v := range nodes {
 						all = append(all, decoded(s.urls[run.site.Key(v)]))
 					}
@@ -197,10 +199,10 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 				if got := paths(f.Same); !slices.Equal(got, same[at][i]) {
 					t.Fatalf("week %d: %s told that %d documents are the same, in the simulation %d:\n%q\n%q", at, path(f.Page), len(got), len(same[at][i]), got, same[at][i])
 				}
-				if f.Audit != looks[i].Audit || f.Gap != looks[i].Gap || !slices.Equal(paths(f.Led), simulated(looks[i].Led)) ||
-					f.Audit && !slices.Equal(paths(f.Shown), simulated(looks[i].Shown)) {
+				if f.Audit != looks[i].Audit || f.Gap != looks[i].Gap || !slices.Equal(paths(f.Led), inTheory(looks[i].Led)) ||
+					f.Audit && !slices.Equal(paths(f.Shown), inTheory(looks[i].Shown)) {
 					t.Fatalf("week %d: fetch %d of %s, audit %v, gap %d, led to %q, showed %q; in the simulation %v, %d, %q, %q", at, i, got[i],
-						f.Audit, f.Gap, paths(f.Led), paths(f.Shown), looks[i].Audit, looks[i].Gap, simulated(looks[i].Led), simulated(looks[i].Shown))
+						f.Audit, f.Gap, paths(f.Led), paths(f.Shown), looks[i].Audit, looks[i].Gap, inTheory(looks[i].Led), inTheory(looks[i].Shown))
 				}
 			}
 			var pages []string
@@ -218,10 +220,61 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 				t.Fatalf("week %d: the live crawl found\n%q, the simulation\n%q", at, pages, found[at])
 			}
 		}
+		if at > 0 && at == weeks-1 {
+			if p, err = paper.New(name, revisit.Config{}); err != nil {
+				t.Fatal(err)
+			}
+			live := &transcript{Policy: p, undated: lastmod}
+			replayed := revisit.NewSite(live)
+			if err := c.View().Records(1, func(_ store.Cycle, b []byte) bool { err = replayed.Replay(b); return err == nil }); err != nil {
+				t.Fatal(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range simulated.told {
+				if i >= len(live.told) || live.told[i] != simulated.told[i] {
+					t.Fatalf("the policy of the live crawl was told %q, in the simulation %q", live.told[i:min(i+1, len(live.told))], simulated.told[i])
+				}
+			}
+		}
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A transcript writes down what a policy is told of documents and fetches. undated: but for dates.
+type transcript struct {
+	revisit.Policy
+	told    []string
+	undated bool
+}
+
+func (s *transcript) Learn(v graph.Node, p revisit.Profile) {
+	s.Policy.Learn(v, p)
+	if s.undated { // the simulation knows of dates in what lists call the same only
+		p.Published = 0
+	}
+	s.told = append(s.told, fmt.Sprintf("learn %d %+v", v, p))
+}
+
+func (s *transcript) Observe(r revisit.Refetch) {
+	s.Policy.Observe(r)
+	s.told = append(s.told, fmt.Sprintf("observe %+v", r))
+}
+
+// ObserveSignal keeps the policy a revisit.SignalObserver.
+func (s *transcript) ObserveSignal(same []graph.Node) {
+	if p, ok := s.Policy.(revisit.SignalObserver); ok {
+		p.ObserveSignal(same)
+	}
+}
+
+// Audit keeps the policy a revisit.Auditor.
+func (s *transcript) Audit() bool {
+	p, ok := s.Policy.(revisit.Auditor)
+	return ok && p.Audit()
 }
 
 // decoded is a URL path without escapes, as both sides write it in their own way.

@@ -39,7 +39,8 @@ func (s *site) recrawls(lists bool) (first []learnt, weeks []recrawl) {
 	page := func(v, t int) revisit.Profile {
 		list, number := listed.Of(s.kind[v], s.urls[v])
 		return revisit.Profile{Kind: s.kind[v], Home: graph.Node(v) == s.home, Main: s.isMain(v, t),
-			Index: v < s.pages && revisit.IsIndex(s.urls[v]), Template: templates.Of(s.kind[v], s.urls[v]), List: list, Number: number, Depth: revisit.Depth(s.urls[v]), Links: len(s.weeks[t].links[v]), Born: t}
+			Index: v < s.pages && revisit.IsIndex(s.urls[v]), Template: templates.Of(s.kind[v], s.urls[v]), List: list, Number: number, Depth: revisit.Depth(s.urls[v]), Links: len(s.weeks[t].links[v]), Born: t,
+			Seen: revisit.Time(s.weeks[t].time)}
 	}
 	born := func(v int) int32 {
 		if v < s.pages {
@@ -58,7 +59,7 @@ func (s *site) recrawls(lists bool) (first []learnt, weeks []recrawl) {
 				learn = append(learn, learnt{graph.Node(v), page(v, t)})
 			} else if b >= 0 && int(b) < t && v >= s.pages && int(s.main[v]) == t {
 				p := page(v, t)
-				p.Born = int(b)
+				p.Born, p.Seen = int(b), revisit.Time(s.weeks[b].time)
 				learn = append(learn, learnt{graph.Node(v), p})
 			}
 			if b := born(v); b >= 0 && int(b) <= t && s.there(graph.Node(v), t) == dead[v] {
@@ -198,6 +199,7 @@ func (s *site) refetch(r *recrawl, v graph.Node) revisit.Refetch {
 	refetch := revisit.Refetch{Page: v, Cost: 1, Gone: !now.alive[v]}
 	if !refetch.Gone {
 		refetch.Changed = !same(now.links[v], before.links[v])
+		refetch.Modified = refetch.Changed || now.ver[v] != before.ver[v]
 		if g := r.group[v]; g >= 0 {
 			refetch.Led = r.led[g]
 		}

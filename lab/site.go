@@ -43,8 +43,15 @@ type week struct {
 	ver   []int32        // by document: week of its last change
 	fresh []graph.Node   // Y_t, orphans included, ascending
 	well  []graph.Node   // the W line
+	dated *dated         // what documents state; nil: nothing
 	reach []bool         // R_t
 	count int
+}
+
+// dated is what the documents of a dated history state at one time.
+type dated struct {
+	pages []int64             // by document: the date that the page states of itself; 0: none
+	lists []map[snap.ID]int64 // by document: the dates that the list states of those it links to
 }
 
 // readSite reads one history. Whether all pages of the first week are seeds is told by

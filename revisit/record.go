@@ -17,8 +17,11 @@ import (
 //	cycle      2 full(0|1) now(zigzag) budget fetches… 0 documents
 //	fetch      1+node flags cost(float64, 8 bytes) links keys documents [same]
 //	same       n, then each key ascending, as the difference to the one before; only with flagSame
-//	documents  n, then each: key flags path links keys
+//	documents  n, then each: key flags path links [seen(zigzag)] [published(zigzag)] keys
 //	keys       n, then each
+//
+// Each time of a document is there with its flag only, and the difference to the one before it in
+// the list; to the time of the cycle for the first one, to 0 in Start.
 //
 // The documents of a full recrawl stand at its end, else with the fetch that found them. Keys
 // of links are kept only where Replay needs them.
@@ -38,13 +41,16 @@ const (
 	flagGone
 	flagFailed
 	flagChanged
-	flagSame // not in records of versions that knew no signals
+	flagSame     // not in records of versions that knew no signals
+	flagModified // of those that knew of changed links only, which imply it
 )
 
 const (
 	flagKind      = 3 // mask
 	flagHome      = 4
 	flagWellKnown = 8
+	flagSeen      = 16 // this and the next not in records of versions that knew no times
+	flagPublished = 32
 )
 
 // Record returns what happened since the last call of Record, at Start or in the last cycle.
@@ -70,6 +76,7 @@ func (s *Site) needed(d *Document, u graph.Node) bool {
 
 func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 	b = binary.AppendUvarint(b, uint64(len(docs)))
+	last := s.now
 	for i := range docs {
 		d := &docs[i]
 		flags := uint64(d.Kind)
@@ -79,11 +86,23 @@ func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 		if d.WellKnown {
 			flags |= flagWellKnown
 		}
+		if d.Seen != 0 {
+			flags |= flagSeen
+		}
+		if d.Published != 0 {
+			flags |= flagPublished
+		}
 		b = binary.AppendUvarint(b, uint64(d.Key))
 		b = binary.AppendUvarint(b, flags)
 		b = binary.AppendUvarint(b, uint64(len(d.Path)))
 		b = append(b, d.Path...)
 		b = binary.AppendUvarint(b, uint64(max(d.NumLinks, len(d.Links))))
+		for _, t := range []Time{d.Seen, d.Published} {
+			if t != 0 {
+				b = binary.AppendVarint(b, int64(t-last))
+				last = t
+			}
+		}
 		var links []Key
 		for _, k := range d.Links {
 			if u, ok := s.node[k]; ok && s.needed(d, u) {
@@ -97,7 +116,7 @@ func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 
 func (s *Site) appendFetch(b []byte, v graph.Node, a *Answer) []byte {
 	var flags uint64
-	for i, on := range []bool{a.NotModified, a.Gone, a.Failed, a.Changed, len(a.Same) > 0} {
+	for i, on := range []bool{a.NotModified, a.Gone, a.Failed, a.Changed, len(a.Same) > 0, a.Modified} {
 		if on {
 			flags |= 1 << i
 		}
@@ -157,6 +176,7 @@ func (s *Site) Replay(record []byte) error {
 	case recordCycle:
 		full := r.byte() == 1
 		now, budget := Time(r.varint()), int(r.uvarint())
+		r.now = now
 		if r.bad || !s.begun {
 			return fmt.Errorf("%w: a cycle before the first crawl", ErrRecord)
 		}
@@ -193,6 +213,7 @@ func (s *Site) Replay(record []byte) error {
 // A reader takes values off the front of a record. Once bad, it returns zeros.
 type reader struct {
 	b   []byte
+	now Time // of the cycle
 	bad bool
 }
 
@@ -253,12 +274,21 @@ func (r *reader) keys() []Key {
 
 func (r *reader) documents() []Document {
 	var out []Document
+	last := r.now
 	for range r.count(5) {
 		d := Document{Key: Key(r.uvarint())}
 		flags := r.uvarint()
 		d.Kind, d.Home, d.WellKnown = Kind(flags&flagKind), flags&flagHome != 0, flags&flagWellKnown != 0
 		d.Path = string(r.take(r.uvarint()))
 		d.NumLinks = int(r.uvarint())
+		if flags&flagSeen != 0 {
+			last += Time(r.varint())
+			d.Seen = last
+		}
+		if flags&flagPublished != 0 {
+			last += Time(r.varint())
+			d.Published = last
+		}
 		d.Links = r.keys()
 		r.bad = r.bad || d.Kind > Sitemap
 		out = append(out, d)
@@ -274,7 +304,7 @@ func (r *reader) fetch() (v graph.Node, a Answer, ok bool) {
 	}
 	flags := r.uvarint()
 	a.NotModified, a.Gone = flags&flagNotModified != 0, flags&flagGone != 0
-	a.Failed, a.Changed = flags&flagFailed != 0, flags&flagChanged != 0
+	a.Failed, a.Changed, a.Modified = flags&flagFailed != 0, flags&flagChanged != 0, flags&flagModified != 0
 	if b := r.take(8); b != nil {
 		a.Cost = math.Float64frombits(binary.LittleEndian.Uint64(b))
 	}

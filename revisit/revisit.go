@@ -43,6 +43,15 @@ type Profile struct {
 	Depth    int   // directories in its path; 0 at the root
 	Links    int   // documents of the site that it links to
 	Born     int   // cycle in which it was found; 0: the first crawl
+
+	// Seen is when it was fetched first. 0, not known, occurs only for documents of the first
+	// crawl, which records of earlier versions did not date; a policy then knows no more than
+	// that it was before the first cycle.
+	Seen Time
+	// Published is the date that the page itself, or a list that names it, stated by the end of
+	// its first fetch; 0: none did. Sites write what they like: it may lie anywhere, even in the
+	// future, and be that of the last change.
+	Published Time
 }
 
 // A Policy chooses, one after another, which old documents of one site to fetch again in one
@@ -90,8 +99,9 @@ type Replayer interface {
 // reason. PastRefetch has what can be said of the same fetch when its cycle is over.
 type Refetch struct {
 	Page        graph.Node
+	Modified    bool    // its body differs from that of the previous fetch; true wherever Changed is
 	Changed     bool    // its links to the site differ from those of the previous fetch
-	NotModified bool    // the server said so (304); Changed is false
+	NotModified bool    // the server said so (304); Modified and Changed are false
 	Gone        bool    // 404 or 410; nothing else is known
 	Failed      bool    // no answer worth the name (5xx, time-out); nothing is known
 	Cost        float64 // in fetches: 1, less for a 304 where it is cheaper

@@ -1,6 +1,7 @@
 package revisit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,8 @@ type Document struct {
 	Home      bool
 	WellKnown bool // at a well-known place or named in robots.txt
 	NumLinks  int  // documents of the site that it links to; 0 means len(Links)
+	Seen      Time // when this fetch was; 0: not known, in a cycle: as the cycle
+	Published Time // when the page, or a list that names it, says it was published or changed; 0: not told
 	// Links are the documents of the site that it links to, distinct. Start needs only those
 	// of home and of sitemaps.
 	Links []Key
@@ -30,6 +33,7 @@ type Answer struct {
 	Gone        bool    // 404 or 410
 	Failed      bool    // no answer worth the name
 	Cost        float64 // in fetches; 0 means 1
+	Modified    bool    // its body is not that of its last good fetch; Changed implies it
 	Changed     bool    // its links are not those of its last good fetch
 	Links       int     // documents of the site that it links to now
 	// Gained are the links that it has now and had not at its last good fetch; all, if a fetch
@@ -185,7 +189,7 @@ func (s *Site) Observe(v graph.Node, a Answer) Refetch {
 		s.visited = append(s.visited, seen{v: v, answer: a})
 		return Refetch{Page: v}
 	}
-	told := Refetch{Page: v, Changed: a.Changed, NotModified: a.NotModified, Gone: a.Gone, Failed: a.Failed, Cost: a.Cost}
+	told := Refetch{Page: v, Modified: a.Modified || a.Changed, Changed: a.Changed, NotModified: a.NotModified, Gone: a.Gone, Failed: a.Failed, Cost: a.Cost}
 	told.Found = s.learn(a.Found)
 	s.record = s.appendFetch(s.record, v, &a)
 	gained := s.gain(v, &a)
@@ -286,7 +290,8 @@ func (s *Site) learn(docs []Document) []graph.Node {
 		s.key = append(s.key, d.Key)
 		list, number := s.lists.Of(d.Kind, d.Path)
 		s.docs = append(s.docs, Profile{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML, Index: d.Kind == HTML && IsIndex(d.Path),
-			Template: s.templates.Of(d.Kind, d.Path), List: list, Number: number, Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle})
+			Template: s.templates.Of(d.Kind, d.Path), List: list, Number: number, Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle,
+			Seen: cmp.Or(d.Seen, s.now), Published: d.Published})
 		s.found = append(s.found, int32(s.cycle))
 		s.last = append(s.last, int32(s.cycle))
 		s.gone = append(s.gone, false)

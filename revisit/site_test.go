@@ -49,26 +49,34 @@ func firstCrawl() []Document {
 func TestSite(t *testing.T) {
 	p := &scribe{}
 	s := NewSite(p)
-	s.Start(firstCrawl())
+	docs := firstCrawl()
+	for i := range docs {
+		docs[i].Seen = 900
+	}
+	docs[1].Published = 800 // the b of October
+	s.Start(docs)
 	// By path: / /2019/9/a /2019/10/b /feed.xml /part.xml /sitemap.xml.
 	want := []string{
-		"learn 0 {Kind:0 Home:true Main:false Index:false Template:0 List:0 Number:0 Depth:0 Links:3 Born:0}",
-		"learn 1 {Kind:0 Home:false Main:false Index:false Template:1 List:0 Number:0 Depth:2 Links:1 Born:0}",
-		"learn 2 {Kind:0 Home:false Main:false Index:false Template:1 List:0 Number:0 Depth:2 Links:1 Born:0}",
-		"learn 3 {Kind:1 Home:false Main:true Index:false Template:2 List:0 Number:0 Depth:0 Links:3 Born:0}",
-		"learn 4 {Kind:2 Home:false Main:true Index:false Template:3 List:0 Number:0 Depth:0 Links:2 Born:0}",
-		"learn 5 {Kind:2 Home:false Main:true Index:false Template:3 List:0 Number:0 Depth:0 Links:1 Born:0}",
+		"learn 0 {Kind:0 Home:true Main:false Index:false Template:0 List:0 Number:0 Depth:0 Links:3 Born:0 Seen:900 Published:0}",
+		"learn 1 {Kind:0 Home:false Main:false Index:false Template:1 List:0 Number:0 Depth:2 Links:1 Born:0 Seen:900 Published:0}",
+		"learn 2 {Kind:0 Home:false Main:false Index:false Template:1 List:0 Number:0 Depth:2 Links:1 Born:0 Seen:900 Published:800}",
+		"learn 3 {Kind:1 Home:false Main:true Index:false Template:2 List:0 Number:0 Depth:0 Links:3 Born:0 Seen:900 Published:0}",
+		"learn 4 {Kind:2 Home:false Main:true Index:false Template:3 List:0 Number:0 Depth:0 Links:2 Born:0 Seen:900 Published:0}",
+		"learn 5 {Kind:2 Home:false Main:true Index:false Template:3 List:0 Number:0 Depth:0 Links:1 Born:0 Seen:900 Published:0}",
 	}
 	if !slices.Equal(p.told, want) {
 		t.Fatalf("Start told %q, want %q", p.told, want)
 	}
 
 	// Cycle 1: home shows post 6, which shows 7, which links back to 6.
-	s.Begin(100, 3)
+	s.Begin(1000, 3)
 	v := s.Observe(0, Answer{Changed: true, Links: 4, Gained: []Key{6}, Found: []Document{
-		{Key: 6, Path: "/2019/11/c.html", Links: []Key{0, 7}}, {Key: 7, Path: "/2019/12/d.html", Links: []Key{6}}}})
-	if got, want := fmt.Sprintf("%+v", v), "{Page:0 Changed:true NotModified:false Gone:false Failed:false Cost:1 Led:[6 7] Found:[6 7] Relinked:[]}"; got != want {
+		{Key: 6, Path: "/2019/11/c.html", Links: []Key{0, 7}}, {Key: 7, Path: "/2019/12/d.html", Links: []Key{6}, Seen: 1003, Published: 999}}})
+	if got, want := fmt.Sprintf("%+v", v), "{Page:0 Modified:true Changed:true NotModified:false Gone:false Failed:false Cost:1 Led:[6 7] Found:[6 7] Relinked:[]}"; got != want {
 		t.Errorf("Observe = %s, want %s", got, want)
+	}
+	if c, d := s.Profile(6), s.Profile(7); c.Seen != 1000 || c.Published != 0 || d.Seen != 1003 || d.Published != 999 {
+		t.Errorf("6 was seen at %d, published at %d, 7 at %d, %d; want 1000, 0, 1003, 999", c.Seen, c.Published, d.Seen, d.Published)
 	}
 	// The feed lists 7 only, but 7 leads to 6.
 	if v = s.Observe(3, Answer{Changed: true, Links: 4, Gained: []Key{7}}); !slices.Equal(v.Led, []graph.Node{6, 7}) || v.Found != nil {
@@ -80,7 +88,7 @@ func TestSite(t *testing.T) {
 	}
 
 	// Cycle 2: the part of the sitemap, last fetched in the first crawl, shows 6 and the old 2.
-	s.Begin(200, 1)
+	s.Begin(2000, 1)
 	if v = s.Observe(4, Answer{Changed: true, Links: 4, Gained: []Key{2, 6}}); !slices.Equal(v.Led, []graph.Node{6, 7}) {
 		t.Errorf("sitemap led to %v, want 6 and 7", v.Led)
 	}
@@ -138,7 +146,11 @@ func TestSharedGains(t *testing.T) {
 func randomSite(r *rand.Rand, p *scribe) [][]byte {
 	s := NewSite(p)
 	s.Believe = true
-	s.Start(firstCrawl())
+	docs := firstCrawl()
+	for i := range docs {
+		docs[i].Seen, docs[i].Published = Time(r.IntN(3)*r.IntN(2000)), Time(r.IntN(3)*(r.IntN(2000)-1000))
+	}
+	s.Start(docs)
 	records := [][]byte{s.Record()}
 	next := Key(10)
 	for range 6 {
@@ -153,7 +165,7 @@ func randomSite(r *rand.Rand, p *scribe) [][]byte {
 			}
 			f := Answer{Gone: r.IntN(9) == 0, Failed: r.IntN(9) == 0, Cost: []float64{0, 1, .1}[r.IntN(3)]}
 			if !f.Gone && !f.Failed {
-				f.Links, f.Changed = r.IntN(9), r.IntN(2) == 0
+				f.Links, f.Changed, f.Modified = r.IntN(9), r.IntN(2) == 0, r.IntN(2) == 0
 				for range max(0, r.IntN(8)-4) {
 					f.Same = append(f.Same, Key(r.IntN(int(next)+2)))
 				}
@@ -164,7 +176,7 @@ func randomSite(r *rand.Rand, p *scribe) [][]byte {
 					kind := Kind(max(0, r.IntN(6)-3))
 					f.Gained = append(f.Gained, next)
 					f.Found = append(f.Found, Document{Key: next, Path: fmt.Sprintf("/%d/%d", r.IntN(20), next), Kind: kind,
-						Links: []Key{Key(r.IntN(int(next))), next + 1}})
+						Links: []Key{Key(r.IntN(int(next))), next + 1}, Seen: Time(r.IntN(3) * r.IntN(2000)), Published: Time(r.IntN(3) * (r.IntN(2000) - 1000))})
 					next++
 				}
 			}

@@ -9,6 +9,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -234,7 +235,8 @@ func (l *Ledger) endStale() error {
 // described is a document as policies see it.
 func (l *Ledger) described(d *store.Doc, links bool) (revisit.Document, error) {
 	s := l.site
-	doc := revisit.Document{Key: revisit.Key(d.ID), Path: revisit.Readable(scope.Path(d.URL)), NumLinks: d.NumLinks, WellKnown: d.Main && d.Via == store.ViaNone}
+	doc := revisit.Document{Key: revisit.Key(d.ID), Path: revisit.Readable(scope.Path(d.URL)), NumLinks: d.NumLinks, WellKnown: d.Main && d.Via == store.ViaNone,
+		Seen: revisit.Time(d.FirstSeen), Published: revisit.Time(cmp.Or(d.Published, d.LastMod))}
 	doc.Home = len(s.Seeds) > 0 && d.URL == s.Seeds[0]
 	switch d.Kind {
 	case store.Feed:
@@ -337,7 +339,7 @@ func (l *Ledger) observe(r *store.Refetch) (revisit.Refetch, error) {
 	if err != nil {
 		return revisit.Refetch{}, err
 	}
-	f := revisit.Answer{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
+	f := revisit.Answer{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Modified: r.Changed && !r.Gone, Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
 	f.Gained = make([]revisit.Key, len(r.Gained))
 	for i, id := range r.Gained {
 		f.Gained[i] = revisit.Key(id)
