@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"math"
 
 	"forage/graph"
@@ -14,13 +15,9 @@ import (
 // fetches whatever is due. Here what is due first is fetched, overdue or not, until the budget is
 // spent, so that budgets compare.
 //
-// These crawlers ask whether the content of a page is still the same, by its signature or a 304. A
-// policy is told of 304s and of changed links only. So at a server that has answered 304 before
-// whatever is answered in full is taken to have changed, and at others what has changed its links.
-//
-// Nor is a policy told when the first crawl was. It is taken to lie as long before the first cycle
-// as that before the second, and until then no due time is needed: all are equal. A full recrawl moves no due
-// time either, since it does not tell which documents have changed.
+// A full recrawl moves no due time, since a policy is not told which documents have changed. A
+// document of the first crawl of which it is not known when that was counts as first fetched when
+// the first cycle begins.
 //
 // Time of a cycle O(documents + budget × log documents), memory 32 bytes a document and 16 more in
 // a cycle.
@@ -29,8 +26,6 @@ type timetable struct {
 	docs      []entry
 	cycle     int
 	now       revisit.Time
-	first     []revisit.Refetch // cycle 1, to be taken in when the time of the first crawl is known
-	tells304  bool              // the server has said so once
 	queue     heap.Heap[scored] // least due time first
 	replaying bool
 }
@@ -39,7 +34,7 @@ type timetable struct {
 type entry struct {
 	due      float64 // seconds since the epoch; +Inf: never
 	interval float64 // seconds
-	modified float64 // seconds since the epoch: when it was seen changed last, or first
+	modified float64 // seconds since the epoch: when it was seen changed last, or first; 0: not known yet
 	taken    int32   // cycle of its last fetch, or of Learn; unknown
 }
 
@@ -66,37 +61,31 @@ func newTimetable(r rule) timetable {
 	}}}
 }
 
-// Learn takes in a document, fetched just now.
-func (p *timetable) Learn(v graph.Node, _ revisit.Profile) {
+// Learn takes in a document.
+func (p *timetable) Learn(v graph.Node, profile revisit.Profile) {
 	for int(v) >= len(p.docs) {
 		p.docs = append(p.docs, entry{taken: unknown})
 	}
 	if e := &p.docs[v]; e.taken == unknown {
 		e.taken = int32(p.cycle)
-		now := float64(p.now)
-		if p.cycle == 0 {
-			now = atFirstCrawl
-		}
-		p.begin(e, now)
+		p.begin(e, cmp.Or(profile.Seen, p.now))
 	}
 }
 
-// atFirstCrawl stands for the time of the first crawl until the second cycle.
-var atFirstCrawl = math.Inf(-1)
-
 // begin is a first fetch at now.
-func (p *timetable) begin(e *entry, now float64) {
-	e.modified, e.interval = now, p.rule.initial()
-	e.due = now + e.interval
+func (p *timetable) begin(e *entry, now revisit.Time) {
+	e.modified, e.interval = float64(now), p.rule.initial()
+	e.due = e.modified + e.interval
 }
 
 // Begin orders the documents that may be due at some time.
 func (p *timetable) Begin(now revisit.Time, _ int) {
-	before := p.now
 	p.now = now
 	p.cycle++
-	if p.cycle == 2 {
-		p.start(before-(now-before), before)
+	for v := range p.docs {
+		if e := &p.docs[v]; p.cycle == 1 && e.taken != unknown && e.modified == 0 {
+			p.begin(e, now)
+		}
 	}
 	p.queue.Items = p.queue.Items[:0]
 	if p.replaying {
@@ -108,19 +97,6 @@ func (p *timetable) Begin(now revisit.Time, _ int) {
 		}
 	}
 	p.queue.Init()
-}
-
-// start takes in the first crawl, and then the first cycle, at their times.
-func (p *timetable) start(crawl, cycle revisit.Time) {
-	for v := range p.docs {
-		if e := &p.docs[v]; e.taken != unknown && e.modified == atFirstCrawl {
-			p.begin(e, float64(crawl))
-		}
-	}
-	for _, r := range p.first {
-		p.observe(r, cycle)
-	}
-	p.first = nil
 }
 
 // Replaying says whether cycles are over already, and need no order.
@@ -138,33 +114,23 @@ func (p *timetable) Next() (graph.Node, bool) {
 
 // Observe moves the due time of a document.
 func (p *timetable) Observe(r revisit.Refetch) {
-	p.docs[r.Page].taken = int32(p.cycle)
-	if p.cycle == 1 {
-		r.Led, r.Found, r.Relinked = nil, nil, nil // not ours
-		p.first = append(p.first, r)
-		return
-	}
-	p.observe(r, p.now)
-}
-
-func (p *timetable) observe(r revisit.Refetch, now revisit.Time) {
-	p.tells304 = p.tells304 || r.NotModified
 	what := unmodified
 	switch {
 	case r.Failed:
 		what = failed
 	case r.Gone:
 		what = gone
-	case r.NotModified:
-	case p.tells304 || r.Changed:
+	case r.Modified:
 		what = modified
 	}
-	p.rule.after(&p.docs[r.Page], float64(now), what)
+	e := &p.docs[r.Page]
+	e.taken = int32(p.cycle)
+	p.rule.after(e, float64(p.now), what)
 }
 
 // End begins anew with what a full recrawl found there again.
 func (p *timetable) End(c revisit.Cycle) {
 	for _, v := range c.Back {
-		p.begin(&p.docs[v], float64(p.now))
+		p.begin(&p.docs[v], p.now)
 	}
 }

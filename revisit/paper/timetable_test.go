@@ -74,20 +74,21 @@ func (p *plain) after(e *entry, now float64, what outcome) {
 	}
 }
 
-// TestFirstCrawl: what the first cycle showed counts from its own time, and the first crawl is as
-// long before it as the second cycle is after it.
-func TestFirstCrawl(t *testing.T) {
+// TestFirstFetch: a document is due from its first fetch on; one of the first crawl of which it is
+// not known when that was, from the first cycle on.
+func TestFirstFetch(t *testing.T) {
 	rule := &plain{}
 	p := newTimetable(rule)
 	for v := range graph.Node(3) {
-		p.Learn(v, revisit.Profile{})
+		p.Learn(v, revisit.Profile{Seen: []revisit.Time{997, 996, 0}[v]})
 	}
 	p.Begin(1000, 1)
-	if v, ok := p.Next(); v != 0 || !ok {
-		t.Fatalf("Next() = %d, %v in the first cycle, want the first document", v, ok)
+	if v, ok := p.Next(); v != 1 || !ok {
+		t.Fatalf("Next() = %d, %v in the first cycle, want 1, which was fetched first", v, ok)
 	}
-	p.Observe(revisit.Refetch{Page: 0, Changed: true})
-	p.Learn(3, revisit.Profile{})
+	p.Observe(revisit.Refetch{Page: 1, Modified: true})
+	p.Learn(3, revisit.Profile{Seen: 1002})
+	p.Learn(0, revisit.Profile{Seen: 997, Main: true})
 	p.End(revisit.Cycle{})
 	p.Begin(1004, 9)
 	var got []graph.Node
@@ -98,23 +99,26 @@ func TestFirstCrawl(t *testing.T) {
 		}
 		got = append(got, v)
 	}
-	if want := []graph.Node{0, 1, 2, 3}; !slices.Equal(got, want) || p.docs[0].due != 1001 || p.docs[1].due != 1006 || p.docs[3].due != 1010 {
-		t.Errorf("second cycle: %v, due %g, %g, %g, want %v, 1001, 1006, 1010", got, p.docs[0].due, p.docs[1].due, p.docs[3].due, want)
+	var due []float64
+	for i := range p.docs {
+		due = append(due, p.docs[i].due)
+	}
+	if want, at := []graph.Node{1, 0, 2, 3}, []float64{1007, 1001, 1010, 1012}; !slices.Equal(got, want) || !slices.Equal(due, at) {
+		t.Errorf("second cycle: %v, due %g, want %v, %g", got, due, want, at)
 	}
 }
 
-// TestModified: a full answer is a change of a server that answers 304 where there is none; of
-// others a change of links is.
+// TestModified: a change is one of the body, whether links changed or not.
 func TestModified(t *testing.T) {
 	rule := &plain{}
 	p := newTimetable(rule)
 	p.Learn(0, revisit.Profile{})
-	for i, r := range []revisit.Refetch{{}, {Changed: true}, {NotModified: true}, {}, {Changed: true}, {NotModified: true}, {Gone: true}, {Failed: true}} {
+	for i, r := range []revisit.Refetch{{}, {Modified: true, Changed: true}, {NotModified: true}, {Modified: true}, {Gone: true}, {Failed: true}} {
 		p.Begin(revisit.Time(i+1), 1)
 		p.Observe(r)
 		p.End(revisit.Cycle{})
 	}
-	want := []outcome{unmodified, modified, unmodified, modified, modified, unmodified, gone, failed}
+	want := []outcome{unmodified, modified, unmodified, modified, gone, failed}
 	for i, w := range want {
 		if rule.told[i] != fmt.Sprint(float64(i+1), w) {
 			t.Errorf("cycle %d: %s, want %d", i+1, rule.told[i], w)
@@ -151,7 +155,7 @@ func TestTimetable(t *testing.T) {
 						break
 					}
 					x := r.IntN(20)
-					p.Observe(revisit.Refetch{Page: v, Gone: x == 0, Failed: x == 1, NotModified: x > 8, Changed: x == 2})
+					p.Observe(revisit.Refetch{Page: v, Gone: x == 0, Failed: x == 1, NotModified: x > 8, Modified: x == 2})
 					if r.IntN(4) == 0 {
 						p.Learn(known, revisit.Profile{})
 						known++
@@ -185,7 +189,7 @@ func TestReplayedTimetable(t *testing.T) {
 			a.Begin(now, 2)
 			for range 2 {
 				if v, ok := a.Next(); ok {
-					a.Observe(v, revisit.Answer{NotModified: r.IntN(2) == 0, Gone: r.IntN(9) == 0})
+					a.Observe(v, revisit.Answer{Modified: r.IntN(2) == 0, Gone: r.IntN(9) == 0})
 				}
 			}
 			a.End()
