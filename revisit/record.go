@@ -18,13 +18,14 @@ import (
 //	fetch      1+node flags cost(float64, 8 bytes) links keys documents [same]
 //	same       n, then each key ascending, as the difference to the one before; only with flagSame
 //	documents  n, then each: key flags path links [seen(zigzag)] [published(zigzag)] keys
-//	keys       n, then each
+//	keys       n, then each; with flagLinks ascending, as the difference to the one before
 //
 // Each time of a document is there with its flag only, and the difference to the one before it in
 // the list; to the time of the cycle for the first one, to 0 in Start.
 //
 // The documents of a full recrawl stand at its end, else with the fetch that found them. Keys
-// of links are kept only where Replay needs them.
+// of links are kept only where Replay needs them; all to known documents, and so flagged, where the
+// policy is a LinkObserver.
 //
 // It holds what the caller said, not what Site made of it, so that a later version may work out
 // in another way what fetches led to; and nothing of the policy but what it chose, so that any
@@ -51,6 +52,7 @@ const (
 	flagWellKnown = 8
 	flagSeen      = 16 // this and the next not in records of versions that knew no times
 	flagPublished = 32
+	flagLinks     = 64 // all links to known documents, of which LinkObservers are told
 )
 
 // Record returns what happened since the last call of Record, at Start or in the last cycle.
@@ -69,6 +71,17 @@ func appendKeys(b []byte, keys []Key) []byte {
 	return b
 }
 
+// appendAscending writes keys in ascending order as differences.
+func appendAscending(b []byte, keys []Key) []byte {
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	last := Key(0)
+	for _, k := range keys {
+		b = binary.AppendUvarint(b, uint64(k-last))
+		last = k
+	}
+	return b
+}
+
 // needed reports whether Replay needs the link of d to u.
 func (s *Site) needed(d *Document, u graph.Node) bool {
 	return s.cycle > 0 && int(s.found[u]) == s.cycle || s.docs[u].Kind != HTML && (d.Kind == Sitemap || d.Home)
@@ -76,7 +89,7 @@ func (s *Site) needed(d *Document, u graph.Node) bool {
 
 func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 	b = binary.AppendUvarint(b, uint64(len(docs)))
-	last := s.now
+	last, all := s.now, s.WantsLinks()
 	for i := range docs {
 		d := &docs[i]
 		flags := uint64(d.Kind)
@@ -92,6 +105,9 @@ func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 		if d.Published != 0 {
 			flags |= flagPublished
 		}
+		if all {
+			flags |= flagLinks
+		}
 		b = binary.AppendUvarint(b, uint64(d.Key))
 		b = binary.AppendUvarint(b, flags)
 		b = binary.AppendUvarint(b, uint64(len(d.Path)))
@@ -105,11 +121,15 @@ func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 		}
 		var links []Key
 		for _, k := range d.Links {
-			if u, ok := s.node[k]; ok && s.needed(d, u) {
+			if u, ok := s.node[k]; ok && (all || s.needed(d, u)) {
 				links = append(links, k)
 			}
 		}
-		b = appendKeys(b, links)
+		if all {
+			b = appendAscending(b, links)
+		} else {
+			b = appendKeys(b, links)
+		}
 	}
 	return b
 }
@@ -126,8 +146,9 @@ func (s *Site) appendFetch(b []byte, v graph.Node, a *Answer) []byte {
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(a.Cost))
 	b = binary.AppendUvarint(b, uint64(a.Links))
 	var gained []Key
+	all := s.WantsLinks()
 	for _, k := range a.Gained {
-		if u, ok := s.node[k]; ok && (s.found[u] > s.last[v] || s.docs[u].Kind != HTML || s.gone[u]) {
+		if u, ok := s.node[k]; ok && (all || s.found[u] > s.last[v] || s.docs[u].Kind != HTML || s.gone[u]) {
 			gained = append(gained, k)
 		}
 	}
@@ -136,12 +157,7 @@ func (s *Site) appendFetch(b []byte, v graph.Node, a *Answer) []byte {
 	if len(a.Same) > 0 {
 		same := slices.Clone(a.Same)
 		slices.Sort(same)
-		b = binary.AppendUvarint(b, uint64(len(same)))
-		last := Key(0)
-		for _, k := range same {
-			b = binary.AppendUvarint(b, uint64(k-last))
-			last = k
-		}
+		b = appendAscending(b, same)
 	}
 	return b
 }
@@ -272,6 +288,16 @@ func (r *reader) keys() []Key {
 	return out
 }
 
+func (r *reader) ascending() []Key {
+	var out []Key
+	last := Key(0)
+	for range r.count(1) {
+		last += Key(r.uvarint())
+		out = append(out, last)
+	}
+	return out
+}
+
 func (r *reader) documents() []Document {
 	var out []Document
 	last := r.now
@@ -289,7 +315,11 @@ func (r *reader) documents() []Document {
 			last += Time(r.varint())
 			d.Published = last
 		}
-		d.Links = r.keys()
+		if flags&flagLinks != 0 {
+			d.Links = r.ascending()
+		} else {
+			d.Links = r.keys()
+		}
 		r.bad = r.bad || d.Kind > Sitemap
 		out = append(out, d)
 	}
@@ -311,11 +341,7 @@ func (r *reader) fetch() (v graph.Node, a Answer, ok bool) {
 	a.Links = int(r.uvarint())
 	a.Gained, a.Found = r.keys(), r.documents()
 	if flags&flagSame != 0 {
-		last := Key(0)
-		for range r.count(1) {
-			last += Key(r.uvarint())
-			a.Same = append(a.Same, last)
-		}
+		a.Same = r.ascending()
 	}
 	return graph.Node(n - 1), a, true
 }

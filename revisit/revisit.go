@@ -93,6 +93,16 @@ type Replayer interface {
 	Replaying(on bool)
 }
 
+// A LinkObserver is a Policy that can use the links among documents: which templates the pages of
+// one lead to, say. Records hold these links only where the policy that was told was one.
+type LinkObserver interface {
+	// ObserveLinks tells of links of v to other known documents, ascending: after Learn of the
+	// first crawl or of what a fetch found, of each of these documents with all of its links,
+	// to none too; before the Observe of a fetch of v, or in a full recrawl before End, of those that
+	// it gained. What it says of gained links may repeat earlier ones. Lost links are not told.
+	ObserveLinks(v graph.Node, to []graph.Node)
+}
+
 // A Refetch is one fetch of an old document, with everything that it led to, as a policy is told
 // of it. It holds only what Site also knows when it replays a record, so that a policy learns the
 // same from a record as from the fetch; whether the fetch was an audit is not in it for that

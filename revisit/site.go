@@ -22,7 +22,7 @@ type Document struct {
 	Seen      Time // when this fetch was; 0: not known, in a cycle: as the cycle
 	Published Time // when the page, or a list that names it, says it was published or changed; 0: not told
 	// Links are the documents of the site that it links to, distinct. Start needs only those
-	// of home and of sitemaps.
+	// of home and of sitemaps, unless Site.WantsLinks. Site may sort them.
 	Links []Key
 }
 
@@ -94,6 +94,7 @@ type Site struct {
 	signals signals      // of lists, about changes
 	record  []byte       // of the cycle, or of Start
 	gained  []graph.Node // scratch
+	linked  []graph.Node // scratch of observeLinks
 }
 
 // seen is a fetch of the open cycle.
@@ -125,6 +126,32 @@ func (s *Site) Node(k Key) (v graph.Node, ok bool) {
 
 // Last returns the cycle in which a document was fetched last and answered.
 func (s *Site) Last(v graph.Node) int { return int(s.last[v]) }
+
+// WantsLinks reports whether the policy is a LinkObserver: Start then needs the links of all
+// documents.
+func (s *Site) WantsLinks() bool { return s.observer() != nil }
+
+// observer returns the policy, if it is a LinkObserver.
+func (s *Site) observer() LinkObserver {
+	p, _ := s.policy.(LinkObserver)
+	return p
+}
+
+// observeLinks tells a LinkObserver of links of v.
+func (s *Site) observeLinks(v graph.Node, links []Key) {
+	p := s.observer()
+	if p == nil {
+		return
+	}
+	s.linked = s.linked[:0]
+	for _, k := range links {
+		if u, ok := s.node[k]; ok && u != v {
+			s.linked = append(s.linked, u)
+		}
+	}
+	slices.Sort(s.linked)
+	p.ObserveLinks(v, s.linked)
+}
 
 // Profile returns what is known of a document.
 func (s *Site) Profile(v graph.Node) Profile { return s.docs[v] }
@@ -193,6 +220,9 @@ func (s *Site) Observe(v graph.Node, a Answer) Refetch {
 	told.Found = s.learn(a.Found)
 	s.record = s.appendFetch(s.record, v, &a)
 	gained := s.gain(v, &a)
+	if len(gained) > 0 {
+		s.observeLinks(v, a.Gained)
+	}
 	told.Led = s.led(gained, s.last[v])
 	for _, u := range gained {
 		if s.gone[u] {
@@ -258,7 +288,11 @@ func (s *Site) recrawled(c *Cycle) {
 			}
 		}
 		if !e.answer.Gone {
-			e.gained = s.current(s.gain(e.v, &e.answer))
+			gained := s.gain(e.v, &e.answer)
+			if len(gained) > 0 {
+				s.observeLinks(e.v, e.answer.Gained)
+			}
+			e.gained = s.current(gained)
 			if slices.Equal(e.gained, last) { // as where every page shows the newest
 				e.gained = last
 			}
@@ -282,6 +316,9 @@ func (s *Site) learn(docs []Document) []graph.Node {
 	first := len(s.docs)
 	fresh := order[:0]
 	for _, d := range order {
+		if s.WantsLinks() {
+			slices.Sort(d.Links) // as in the record
+		}
 		if _, ok := s.node[d.Key]; ok {
 			continue // the caller found it twice
 		}
@@ -346,6 +383,9 @@ func (s *Site) learn(docs []Document) []graph.Node {
 		if s.docs[v].Kind == HTML {
 			pages = append(pages, v)
 		}
+	}
+	for i, d := range fresh {
+		s.observeLinks(graph.Node(first+i), d.Links)
 	}
 	if s.cycle > 0 {
 		s.news += len(pages)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"forage/graph"
@@ -32,6 +33,11 @@ func (p *scribe) Next() (graph.Node, bool) {
 	p.script = p.script[1:]
 	return v, true
 }
+
+// A linkScribe is a scribe that is told of links, too.
+type linkScribe struct{ scribe }
+
+func (p *linkScribe) ObserveLinks(v graph.Node, to []graph.Node) { p.say("links %d %v", v, to) }
 
 // The first crawl finds / (key 0), two posts, a feed that / links to, a sitemap index at a
 // well-known place and its part.
@@ -142,8 +148,43 @@ func TestSharedGains(t *testing.T) {
 	}
 }
 
+// TestLinks: a LinkObserver is told of all links among known documents, after these and before the
+// fetch that showed them.
+func TestLinks(t *testing.T) {
+	p := &linkScribe{}
+	s := NewSite(p)
+	if !s.WantsLinks() || NewSite(&p.scribe).WantsLinks() {
+		t.Error("links are wanted by the wrong one")
+	}
+	check := func(want ...string) {
+		t.Helper()
+		for i, told := range p.told {
+			if i >= len(want) || !strings.HasPrefix(told, want[i]) {
+				t.Fatalf("told %q, want %q", p.told, want)
+			}
+		}
+		if len(p.told) != len(want) {
+			t.Fatalf("told %q, want %q", p.told, want)
+		}
+		p.told = nil
+	}
+	s.Start(firstCrawl()) // by path: / /2019/9/a /2019/10/b /feed.xml /part.xml /sitemap.xml
+	check("learn 0", "learn 1", "learn 2", "learn 3", "learn 4", "learn 5",
+		"links 0 [1 2 3]", "links 1 [0]", "links 2 [0]", "links 3 [0 1 2]", "links 4 [0 2]", "links 5 [4]")
+	s.Begin(1, 2)
+	s.Observe(0, Answer{Changed: true, Links: 5, Gained: []Key{7, 99, 0, 4}, Found: []Document{{Key: 7, Path: "/z", Links: []Key{98, 7, 2, 0}}}})
+	s.Observe(1, Answer{Modified: true, Links: 1})
+	s.End()
+	check("begin", "learn 6", "links 6 [0 1]", "learn 0", "links 0 [5 6]", "observe {Page:0", "observe {Page:1", "end")
+	s.BeginFull(2)
+	s.Observe(3, Answer{Gone: true})
+	s.Observe(2, Answer{Changed: true, Links: 1, Gained: []Key{8, 7}, Found: []Document{{Key: 8, Path: "/zz"}}})
+	s.End()
+	check("begin", "learn 7", "links 7 []", "links 2 [6 7]", "end")
+}
+
 // randomSite drives a Site through cycles of made-up fetches and returns its records.
-func randomSite(r *rand.Rand, p *scribe) [][]byte {
+func randomSite(r *rand.Rand, p Policy) [][]byte {
 	s := NewSite(p)
 	s.Believe = true
 	docs := firstCrawl()
@@ -192,8 +233,13 @@ func randomSite(r *rand.Rand, p *scribe) [][]byte {
 func TestReplay(t *testing.T) {
 	for seed := range uint64(200) {
 		first, second := &scribe{}, &scribe{}
-		records := randomSite(rand.New(rand.NewPCG(seed, 0)), first)
-		s := NewSite(second)
+		var from, to Policy = first, second
+		if seed%2 == 0 {
+			a, b := &linkScribe{}, &linkScribe{}
+			from, to, first, second = a, b, &a.scribe, &b.scribe
+		}
+		records := randomSite(rand.New(rand.NewPCG(seed, 0)), from)
+		s := NewSite(to)
 		s.Believe = true
 		for i, b := range records {
 			if err := s.Replay(b); err != nil {
@@ -214,10 +260,13 @@ func TestReplay(t *testing.T) {
 func FuzzReplay(f *testing.F) {
 	for seed := range uint64(5) {
 		f.Add(bytes.Join(randomSite(rand.New(rand.NewPCG(seed, 1)), &scribe{}), nil))
+		for _, b := range randomSite(rand.New(rand.NewPCG(seed, 1)), &linkScribe{})[1:] {
+			f.Add(b)
+		}
 	}
 	start := randomSite(rand.New(rand.NewPCG(0, 1)), &scribe{})[0]
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := NewSite(&scribe{})
+		s := NewSite(&linkScribe{})
 		if err := s.Replay(start); err != nil {
 			t.Fatal(err)
 		}

@@ -184,7 +184,7 @@ func (l *Ledger) introduce() error {
 	if err := l.book.DB.SiteDocs(l.site.ID, func(d *store.Doc) bool {
 		if IsOld(d, l.rec.Cycle) {
 			var doc revisit.Document
-			if doc, failed = l.described(d, false); failed == nil {
+			if doc, failed = l.described(d, l.policy.WantsLinks()); failed == nil {
 				docs = append(docs, doc)
 			}
 		}
