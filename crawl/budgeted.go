@@ -24,6 +24,10 @@ func (v *budgetedCycle) begin() error {
 }
 
 func (v *budgetedCycle) answered(a *answer) {
+	if a.job == nil {
+		v.ledger.LeftOut(a.doc)
+		return
+	}
 	v.crawl().fail(v.account(a, v.audit, true))
 }
 

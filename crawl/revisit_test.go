@@ -3,16 +3,19 @@ package crawl
 import (
 	"context"
 	"errors"
-	"forage/crawl/plan"
-	"forage/crawl/scope"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/graph"
+	"forage/revisit/paper"
 	"forage/snap"
 	"forage/store"
 )
@@ -352,5 +355,62 @@ func TestFirstFinders(t *testing.T) {
 	}
 	if last == 0 {
 		t.Error("no cycle's last fetch found anything: the test tests nothing")
+	}
+}
+
+// TestLeftOut: a policy that names a document which robots.txt forbids by now, or which is a page
+// that says so of what is not there, goes on with the others.
+func TestLeftOut(t *testing.T) {
+	for _, d := range paper.Policies() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			w := newWeb(t)
+			w.other = func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/sitemap.xml" {
+					http.NotFound(rw, r)
+					return
+				}
+				page("There is no "+r.URL.Path+" here")(rw, r)
+			}
+			w.pages["/"] = page("home", "/a", "/b", "/c", "/lost")
+			for _, p := range []string{"/a", "/b", "/c", "/lost"} {
+				w.pages[p] = page("page "+p, "/")
+			}
+			w.pages["/robots.txt"] = func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("Cache-Control", "max-age=1") }
+			cfg := local(t.TempDir())
+			now := time.Date(2024, 5, 3, 12, 0, 0, 0, time.UTC)
+			at := func(what func(c *Crawl)) {
+				cfg.At, now = now, now.Add(48*time.Hour)
+				c, err := Open(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				what(c)
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			at(func(c *Crawl) { w.crawl(t, c, store.Rules{}) })
+			w.set("/robots.txt", func(rw http.ResponseWriter, _ *http.Request) {
+				io.WriteString(rw, "User-agent: *\nDisallow: /a\n")
+			})
+			w.set("/lost", w.other)
+			for range 4 {
+				at(func(c *Crawl) {
+					ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+					defer cancel()
+					r, err := c.Revisit(ctx, plan.Plan{Policy: d.Name, Budget: func(int) int { return 5 }}, Options{})
+					if err != nil || r.Interrupted {
+						t.Fatalf("%+v, %v: the cycle does not end", r, err)
+					}
+				})
+			}
+			at(func(c *Crawl) {
+				// Some policies choose only what has shown something.
+				if a, d := w.doc(t, c, "/a"), w.doc(t, c, "/lost"); a.Visits != 1 || d.Kind != store.Soft404 && d.Visits > 1 {
+					t.Errorf("/a was fetched %d times, /lost is a %v", a.Visits, d.Kind)
+				}
+			})
+		})
 	}
 }

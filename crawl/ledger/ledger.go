@@ -110,11 +110,21 @@ func (l *Ledger) Next() (d *store.Doc, audit, ok bool, err error) {
 		if err != nil {
 			return nil, false, false, err
 		}
-		if IsOld(d, l.rec.Cycle) && d.FetchedIn != l.rec.Cycle { // else named twice, after an interruption
+		if IsOld(d, l.rec.Cycle) && d.FetchedIn != l.rec.Cycle { // else named twice, after an interruption, or no document any more
 			return d, l.policy.Audit(), true, nil
 		}
+		l.LeftOut(d)
 	}
 	return nil, false, false, nil
+}
+
+// LeftOut tells the policy that a document which it may have named is not asked for, under the
+// rules or as it is no document any more: else it would name it for ever.
+func (l *Ledger) LeftOut(d *store.Doc) {
+	if n, ok := l.policy.Node(revisit.Key(d.ID)); ok && d.Cycle < l.rec.Cycle {
+		old := IsOld(d, l.rec.Cycle)
+		l.policy.Observe(n, revisit.Answer{Failed: old, Gone: !old})
+	}
 }
 
 // Found notes a document that answered for the first time as a page or list.
