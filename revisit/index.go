@@ -2,6 +2,7 @@ package revisit
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -49,7 +50,7 @@ type Index struct {
 	blocks   map[uint64]bool // sets of pages credited in this cycle
 }
 
-var _ Policy = (*Index)(nil)
+var _ Saver = (*Index)(nil)
 
 // priced is what Index knows of a document: half a cache line, all that a look at it reads.
 type priced struct {
@@ -117,7 +118,15 @@ func (p *Index) Learn(v graph.Node, profile Profile) {
 	for len(p.docs) < len(p.profiles) {
 		p.docs = append(p.docs, priced{due: nowhere})
 	}
-	d, c := &p.docs[v], prior.Of(&profile, false)
+	p.enter(v, &profile)
+	if fresh {
+		p.schedule(v)
+	}
+}
+
+// enter sets what priced takes from a profile.
+func (p *Index) enter(v graph.Node, profile *Profile) {
+	d, c := &p.docs[v], prior.Of(profile, false)
 	i := slices.Index(p.priors, c)
 	if i < 0 {
 		i, p.priors = len(p.priors), append(p.priors, c)
@@ -125,9 +134,6 @@ func (p *Index) Learn(v graph.Node, profile Profile) {
 	d.prior, d.template, d.last = int32(i), profile.Template, p.last[v]
 	for int(profile.Template) >= len(p.rates) {
 		p.rates = append(p.rates, rate{})
-	}
-	if fresh {
-		p.schedule(v)
 	}
 }
 
@@ -363,5 +369,47 @@ func (p *Index) recrawl(h *CoverGraph) {
 	}
 	for v := range all {
 		p.schedule(v)
+	}
+}
+
+// AppendState appends rates, prices and the calendar.
+func (p *Index) AppendState(b []byte) []byte {
+	b = p.appendState(b)
+	b = AppendFloat(b, p.lambda)
+	b = binary.AppendUvarint(b, uint64(p.fetches))
+	for i := range p.docs {
+		d := &p.docs[i]
+		b = AppendFloat(AppendFloat(b, d.n), d.e)
+		b = binary.AppendUvarint(b, uint64(d.due-nowhere))
+	}
+	for _, r := range p.rates {
+		b = AppendFloat(AppendFloat(b, r.n), r.e)
+	}
+	for _, bucket := range p.calendar {
+		b = AppendNodes(b, bucket)
+	}
+	return b
+}
+
+// SetState reads what AppendState appended.
+func (p *Index) SetState(r *StateReader, docs []Profile, cycle int) {
+	p.setState(r, docs, cycle)
+	p.lambda = r.Float()
+	p.fetches = int(r.Uint(math.MaxInt32))
+	p.docs = make([]priced, len(docs))
+	for v := range docs {
+		p.enter(graph.Node(v), &docs[v])
+		d := &p.docs[v]
+		d.n, d.e = r.Float(), r.Float()
+		d.due = int32(r.Uint(uint64(cycle+indexFar-nowhere))) + nowhere
+	}
+	for i := range p.rates {
+		p.rates[i] = rate{r.Float(), r.Float()}
+	}
+	for i := range p.calendar {
+		p.calendar[i] = r.Nodes(len(docs))
+	}
+	if cycle > 0 {
+		p.next = int32(cycle) + 1
 	}
 }

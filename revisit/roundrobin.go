@@ -6,7 +6,7 @@ import "forage/graph"
 // can do. Documents that are gone are not fetched again. O(1) a fetch.
 type RoundRobin struct{ roster }
 
-var _ Policy = (*RoundRobin)(nil)
+var _ Saver = (*RoundRobin)(nil)
 
 // Learn takes in a document.
 func (p *RoundRobin) Learn(v graph.Node, profile Profile) { p.learn(v, profile) }
@@ -22,3 +22,9 @@ func (p *RoundRobin) Observe(v Refetch) { p.fetched(v) }
 
 // End notes what is gone.
 func (p *RoundRobin) End(c Cycle) { p.recrawled(c) }
+
+// AppendState appends the queue.
+func (p *RoundRobin) AppendState(b []byte) []byte { return p.appendState(b) }
+
+// SetState reads the queue.
+func (p *RoundRobin) SetState(r *StateReader, docs []Profile, cycle int) { p.setState(r, docs, cycle) }

@@ -55,9 +55,11 @@ type Answer struct {
 // A first crawl is Start. A cycle is Begin, then Next, a fetch and Observe, again and again,
 // then End. A full recrawl is BeginFull, Observe for every known document in any order, End.
 // After Start and after End, Record returns what happened in bytes; Replay of all of a site's
-// records, in order, brings a new Site with any policy to the same point.
+// records, in order, brings a new Site with any policy to the same point. So does Restore of what
+// AppendState returned at any time in between, and Replay of the records after it, where the policy
+// is the same one and a Saver.
 //
-// Memory: about 50 bytes a document, and the links among documents found in one cycle.
+// Memory: about 135 bytes a document, and the links among documents found in one cycle.
 type Site struct {
 	// Believe says that what lists tell of changes is true. Else their word counts once
 	// fetches have borne it out. Set it before anything else.

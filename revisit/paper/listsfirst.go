@@ -2,6 +2,8 @@ package paper
 
 import (
 	"cmp"
+	"encoding/binary"
+	"math"
 
 	"forage/graph"
 	"forage/internal/heap"
@@ -23,7 +25,10 @@ type ListsFirst struct {
 	replaying bool
 }
 
-var _ revisit.Replayer = (*ListsFirst)(nil)
+var (
+	_ revisit.Replayer = (*ListsFirst)(nil)
+	_ revisit.Saver    = (*ListsFirst)(nil)
+)
 
 // A visit is a document in the queue, as of its last fetch.
 type visit struct {
@@ -79,14 +84,17 @@ func (p *ListsFirst) Learn(v graph.Node, profile revisit.Profile) {
 	if d.last < 0 {
 		d.last = int32(p.cycle)
 	}
+	d.rank = rankOf(&profile)
+}
+
+func rankOf(profile *revisit.Profile) int32 {
 	switch {
 	case profile.Main:
-		d.rank = mainList
+		return mainList
 	case profile.Home:
-		d.rank = homePage
-	default:
-		d.rank = anyOther
+		return homePage
 	}
+	return anyOther
 }
 
 // Begin orders the documents that can be fetched.
@@ -136,5 +144,23 @@ func (p *ListsFirst) End(c revisit.Cycle) {
 	}
 	for _, v := range c.Back {
 		p.docs[v].misses = 0
+	}
+}
+
+// AppendState appends what is known of the documents.
+func (p *ListsFirst) AppendState(b []byte) []byte {
+	for i := range p.docs {
+		b = binary.AppendUvarint(b, uint64(p.cycle-int(p.docs[i].last)))
+		b = binary.AppendUvarint(b, uint64(p.docs[i].misses))
+	}
+	return b
+}
+
+// SetState reads what is known of the documents.
+func (p *ListsFirst) SetState(r *revisit.StateReader, docs []revisit.Profile, cycle int) {
+	p.cycle, p.docs = cycle, make([]listed, len(docs))
+	for v := range p.docs {
+		last := int32(cycle) - int32(r.Uint(uint64(cycle)))
+		p.docs[v] = listed{last: last, misses: int32(r.Uint(math.MaxInt32)), rank: rankOf(&docs[v])}
 	}
 }

@@ -12,7 +12,10 @@ import "forage/revisit"
 // Difference from the original: see timetable.
 type Nutch struct{ timetable }
 
-var _ revisit.Replayer = (*Nutch)(nil)
+var (
+	_ revisit.Replayer = (*Nutch)(nil)
+	_ revisit.Saver    = (*Nutch)(nil)
+)
 
 // NewNutch returns Nutch's adaptive schedule.
 func NewNutch() *Nutch { return &Nutch{newTimetable(nutch{})} }

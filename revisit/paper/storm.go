@@ -15,7 +15,10 @@ import (
 // Difference from the original: see timetable.
 type Storm struct{ timetable }
 
-var _ revisit.Replayer = (*Storm)(nil)
+var (
+	_ revisit.Replayer = (*Storm)(nil)
+	_ revisit.Saver    = (*Storm)(nil)
+)
 
 // NewStorm returns StormCrawler's adaptive schedule.
 func NewStorm() *Storm { return &Storm{newTimetable(storm{})} }

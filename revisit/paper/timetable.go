@@ -2,6 +2,7 @@ package paper
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 
 	"forage/graph"
@@ -126,6 +127,27 @@ func (p *timetable) Observe(r revisit.Refetch) {
 	e := &p.docs[r.Page]
 	e.taken = int32(p.cycle)
 	p.rule.after(e, float64(p.now), what)
+}
+
+// AppendState appends the timetable.
+func (p *timetable) AppendState(b []byte) []byte {
+	for i := range p.docs {
+		e := &p.docs[i]
+		b = binary.AppendUvarint(b, uint64(p.cycle-int(e.taken)))
+		for _, x := range []float64{e.due, e.interval, e.modified} {
+			b = revisit.AppendFloat(b, x)
+		}
+	}
+	return b
+}
+
+// SetState reads the timetable.
+func (p *timetable) SetState(r *revisit.StateReader, docs []revisit.Profile, cycle int) {
+	p.cycle, p.docs = cycle, make([]entry, len(docs))
+	for v := range p.docs {
+		taken := int32(cycle) - int32(r.Uint(uint64(cycle)))
+		p.docs[v] = entry{taken: taken, due: r.Float(), interval: r.Float(), modified: r.Float()}
+	}
 }
 
 // End begins anew with what a full recrawl found there again.
