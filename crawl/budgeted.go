@@ -24,10 +24,6 @@ func (v *budgetedCycle) begin() error {
 }
 
 func (v *budgetedCycle) answered(a *answer) {
-	if a.job == nil {
-		v.ledger.LeftOut(a.doc)
-		return
-	}
 	v.crawl().fail(v.account(a, v.audit, true))
 }
 

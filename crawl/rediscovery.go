@@ -69,7 +69,8 @@ func (v *rediscovery) prepare(old func(b *backlog, d *store.Doc)) (err error) {
 // changed counts.
 func (v *rediscovery) account(a *answer, audit, signals bool) error {
 	if a.job == nil {
-		return nil // left out under the rules
+		v.ledger.LeftOut(a.doc)
+		return nil
 	}
 	d, o := a.doc, a.job.out
 	if a.job.work == fetchNew {

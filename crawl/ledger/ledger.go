@@ -119,9 +119,10 @@ func (l *Ledger) Next() (d *store.Doc, audit, ok bool, err error) {
 }
 
 // LeftOut tells the policy that a document which it may have named is not asked for, under the
-// rules or as it is no document any more: else it would name it for ever.
+// rules or as it is no document any more: else it would name it for ever. Of a full recrawl it hears
+// at the end only.
 func (l *Ledger) LeftOut(d *store.Doc) {
-	if n, ok := l.policy.Node(revisit.Key(d.ID)); ok && d.Cycle < l.rec.Cycle {
+	if n, ok := l.policy.Node(revisit.Key(d.ID)); ok && d.Cycle < l.rec.Cycle && l.rec.Kind != store.FullRecrawl {
 		old := IsOld(d, l.rec.Cycle)
 		l.policy.Observe(n, revisit.Answer{Failed: old, Gone: !old})
 	}
