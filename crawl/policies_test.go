@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/replay"
+	"forage/revisit"
+	"forage/revisit/paper"
 	"forage/snap"
 	"forage/store"
 )
@@ -22,7 +25,7 @@ import (
 // everything anew from the records. Both fetch the same documents in the same order.
 func TestPoliciesKept(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []string{"best", "od-win", "bandit", "history", "index", "feeds-first", "round-robin", "cov"} {
+	for _, policy := range []string{"best", "od-win", "bandit", "history", "index", "feeds-first", "round-robin", "cov", "lists", "nutch", "storm"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -97,6 +100,122 @@ func TestPoliciesKept(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestStates: a process that goes on with a site reads the state of the policy and the records
+// after it, and no others; where the state is corrupt, all records. Both lead to the same fetches.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for _, d := range paper.Policies() {
+		if _, ok := d.Make(revisit.Config{Alpha: 1}).(revisit.Saver); !ok {
+			continue
+		}
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			h := snap.Blog(rand.New(rand.NewPCG(5, 4)), 40)
+			server, base := served(t, h)
+			ctx := context.Background()
+			root := t.TempDir()
+			start := filepath.Join(root, "start")
+			open := func(dir string) *Crawl {
+				cfg := local(dir)
+				cfg.Parallel = 1
+				c, err := Open(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			shut := func(c *Crawl) {
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cycle := func(c *Crawl) (*Result, error) {
+				return c.Revisit(ctx, plan.Plan{Policy: d.Name, Budget: func(int) int { return 8 }}, Options{})
+			}
+			c := open(start)
+			if _, err := c.Run(ctx, []scope.Seed{{URL: base + "/"}}, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			// Go on until the latest state is behind.
+			var through store.Cycle
+			behind, states := 0, map[store.Cycle]bool{}
+			for k := 1; k < len(h.Snapshots)-1 && (len(states) < 3 || behind == 0); k++ {
+				shut(c)
+				c = open(start)
+				if err := server.Switch(k); err != nil {
+					t.Fatal(err)
+				}
+				r, err := cycle(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if through, _, err = c.db.State(1); err != nil {
+					t.Fatal(err)
+				}
+				behind, states[through] = int(r.Cycle-through), true
+			}
+			if behind == 0 || len(states) < 3 {
+				t.Fatalf("states were written after cycles %v, the last one is %d cycles behind", states, behind)
+			}
+			shut(c)
+			next := func(name string, change func(db *store.DB) error) (string, error) {
+				dir := filepath.Join(root, name)
+				if err := os.CopyFS(dir, os.DirFS(start)); err != nil {
+					t.Fatal(err)
+				}
+				c := open(dir)
+				defer shut(c)
+				if err := errors.Join(change(c.db), c.db.Commit()); err != nil {
+					t.Fatal(err)
+				}
+				r, err := cycle(c)
+				if err != nil {
+					return "", err
+				}
+				out := ""
+				err = c.View().Refetches(1, r.Cycle, func(f *store.Refetch) bool {
+					out += fmt.Sprintln(f.Order, f.Page, f.Status, f.Audit, f.Gap, f.Gained, f.Lost, f.Found, f.Led, f.Same)
+					return true
+				})
+				return out, err
+			}
+			spoilRecords := func(db *store.DB) error {
+				var cycles []store.Cycle
+				err := db.Records(1, 0, func(at store.Cycle, _ []byte) bool {
+					if at <= through {
+						cycles = append(cycles, at)
+					}
+					return true
+				})
+				for _, at := range cycles {
+					err = errors.Join(err, db.PutRecord(1, at, []byte("no record")))
+				}
+				return err
+			}
+			spoilState := func(db *store.DB) error {
+				_, state, err := db.State(1)
+				state[len(state)/2] ^= 1
+				return errors.Join(err, db.PutState(1, through, state))
+			}
+			want, err := next("whole", func(*store.DB) error { return nil })
+			if err != nil || want == "" {
+				t.Fatal(want, err)
+			}
+			for name, change := range map[string]func(*store.DB) error{"without records": spoilRecords, "without state": spoilState, "with a state of another cycle": func(db *store.DB) error {
+				_, state, err := db.State(1)
+				return errors.Join(err, db.PutState(1, through+1, state))
+			}} {
+				if got, err := next(name, change); err != nil || got != want {
+					t.Errorf("%s: %v\n%s", name, err, firstDifference(got, want))
+				}
+			}
+			if _, err := next("neither", func(db *store.DB) error { return errors.Join(spoilRecords(db), spoilState(db)) }); !errors.Is(err, revisit.ErrRecord) {
+				t.Errorf("with neither records nor state: %v", err)
+			}
 		})
 	}
 }

@@ -164,7 +164,7 @@ func TestTold(t *testing.T) {
 	w.revisit(t, c, plan.Plan{Policy: "round-robin", Budget: func(int) int { return 99 }})
 	heard := &listener{dates: map[graph.Node][2]revisit.Time{}, modified: map[graph.Node]bool{}}
 	s := revisit.NewSite(heard)
-	if err := c.View().Records(1, func(_ store.Cycle, b []byte) bool { err = s.Replay(b); return err == nil }); err != nil || s.Cycle() != 1 {
+	if err := c.View().Records(1, 0, func(_ store.Cycle, b []byte) bool { err = s.Replay(b); return err == nil }); err != nil || s.Cycle() != 1 {
 		t.Fatal(s.Cycle(), err)
 	}
 	at, seconds := revisit.Time(first.Unix()), func(s string) revisit.Time {

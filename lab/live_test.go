@@ -226,7 +226,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 			}
 			live := &transcript{Policy: p, undated: lastmod}
 			replayed := revisit.NewSite(live)
-			if err := c.View().Records(1, func(_ store.Cycle, b []byte) bool { err = replayed.Replay(b); return err == nil }); err != nil {
+			if err := c.View().Records(1, 0, func(_ store.Cycle, b []byte) bool { err = replayed.Replay(b); return err == nil }); err != nil {
 				t.Fatal(err)
 			}
 			if err != nil {

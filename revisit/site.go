@@ -170,6 +170,9 @@ func (s *Site) Start(docs []Document) {
 	s.record = s.appendDocuments(append(s.record, recordStart), docs)
 }
 
+// Started reports whether Start was called, or done by Replay or Restore.
+func (s *Site) Started() bool { return s.begun }
+
 // Begin starts a cycle.
 func (s *Site) Begin(now Time, budget int) { s.begin(now, budget, false) }
 

@@ -342,17 +342,39 @@ func (db *DB) PutRecord(site SiteID, c Cycle, record []byte) error {
 	return db.set(key(tableRecord, uint32(site), uint32(c)), record)
 }
 
-// Records calls yield for what PutRecord stored of a site, the first cycle first, until it
-// returns false. Condensing changes nothing of it.
-func (v *View) Records(site SiteID, yield func(Cycle, []byte) bool) error {
+// PutState stores what a site's revisit policy knew after cycle c, in place of what was stored
+// before: for that policy it stands for the records of all cycles up to c, which stay for others.
+// The bytes are those of package revisit.
+func (db *DB) PutState(site SiteID, c Cycle, state []byte) error {
+	return db.set(key(tableState, uint32(site)), append(binary.AppendUvarint(nil, uint64(c)), state...))
+}
+
+// State returns what PutState stored of a site; nil where there is nothing that can be read. Whether
+// c is right is for the reader of the state to find out.
+func (v *View) State(site SiteID) (c Cycle, state []byte, err error) {
+	b, err := v.get(key(tableState, uint32(site)))
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil, nil
+	}
+	through, n := binary.Uvarint(b)
+	if err != nil || n <= 0 {
+		return 0, nil, err
+	}
+	return Cycle(through), b[n:], nil
+}
+
+// Records calls yield for what PutRecord stored of a site, from a cycle on, the first cycle first,
+// until it returns false. Condensing changes nothing of it. O(what it yields, and packBytes).
+func (v *View) Records(site SiteID, from Cycle, yield func(Cycle, []byte) bool) error {
 	// The rows of one cycle are opened first: where a record is moved meanwhile, it is seen
 	// twice, and told once, but never missed.
-	prefix := key(tableRecord, uint32(site))
-	return v.iterate(prefix, after(prefix), func(it *pebble.Iterator) error { return v.records(site, it, yield) })
+	return v.iterate(key(tableRecord, uint32(site), uint32(from)), after(key(tableRecord, uint32(site))), func(it *pebble.Iterator) error {
+		return v.records(site, from, it, yield)
+	})
 }
 
 // records is Records with an iterator of the rows of one cycle.
-func (v *View) records(site SiteID, it *pebble.Iterator, yield func(Cycle, []byte) bool) error {
+func (v *View) records(site SiteID, from Cycle, it *pebble.Iterator, yield func(Cycle, []byte) bool) error {
 	it.First()
 	// single yields the rows of one cycle before c, and the one of c, which told reports.
 	single := func(c Cycle, all bool) (told bool, err error) {
@@ -374,15 +396,24 @@ func (v *View) records(site SiteID, it *pebble.Iterator, yield func(Cycle, []byt
 		}
 		return false, it.Error()
 	}
+	row := key(tableRecords, uint32(site)) // that may hold cycle from: the last that begins up to it
+	if err := v.iterate(row, after(row), func(it *pebble.Iterator) error {
+		if it.SeekLT(key(tableRecords, uint32(site), uint32(from)+1)) {
+			row = slices.Clone(it.Key())
+		}
+		return it.Error()
+	}); err != nil {
+		return err
+	}
 	stop := false
-	err := v.scan(key(tableRecords, uint32(site)), nil, func(k, val []byte) error {
+	err := v.scan(key(tableRecords, uint32(site)), row, func(k, val []byte) error {
 		row, err := decodePack(slices.Clone(val))
 		if err != nil {
 			return fmt.Errorf("site %d: %w", site, err)
 		}
 		for _, r := range row {
 			told, err := single(r.cycle, false)
-			if err == nil && !told && !yield(r.cycle, r.record) {
+			if err == nil && !told && r.cycle >= from && !yield(r.cycle, r.record) {
 				err = errStop
 			}
 			if err != nil {

@@ -128,7 +128,7 @@ func readHistory(t *testing.T, v *View, origins []string) history {
 			h.past[s.ID] = *p
 		}
 		before := -1
-		must(v.Records(s.ID, func(c Cycle, b []byte) bool {
+		must(v.Records(s.ID, 0, func(c Cycle, b []byte) bool {
 			if int(c) <= before {
 				t.Fatalf("record of cycle %d of site %d after that of %d", c, s.ID, before)
 			}
@@ -136,6 +136,24 @@ func readHistory(t *testing.T, v *View, origins []string) history {
 			h.records[siteRound{c, s.ID}] = string(b)
 			return true
 		}))
+		for _, at := range []int{0, 1, before / 3, before / 2, before - 1, before, before + 1} { // no fewer and no others
+			from, n := Cycle(max(0, at)), 0
+			must(v.Records(s.ID, from, func(c Cycle, b []byte) bool {
+				if c < from || h.records[siteRound{c, s.ID}] != string(b) {
+					t.Fatalf("the records of site %d from cycle %d on have one of %d, %q", s.ID, from, c, b)
+				}
+				n++
+				return true
+			}))
+			for r := range h.records {
+				if r.site == s.ID && r.cycle >= from {
+					n--
+				}
+			}
+			if n != 0 {
+				t.Fatalf("there are %d records too many of site %d from cycle %d on", n, s.ID, from)
+			}
+		}
 		must(v.RefetchesFrom(s.ID, 0, func(c Cycle, r *Refetch) bool { h.rows[siteRow{siteRound{c, s.ID}, r.Page}] = true; return true }))
 		must(v.NewcomersFrom(s.ID, 0, func(c Cycle, id graph.Node, _ Kind) bool {
 			h.rows[siteRow{siteRound{c, s.ID}, id + 1<<31}] = true

@@ -30,6 +30,7 @@ const (
 	tableRefetch    = 'o' // site, cycle, id → refetch of an old document
 	tableRecord     = 'w' // site, cycle → what revisit policies are told, in their own format
 	tableRecords    = 'x' // site, first cycle → such records of several cycles, see condense.go
+	tableState      = 't' // site → what its latest policy knew after a cycle, see PutState
 	tableHost       = 'h' // origin → host
 	tableRobots     = 'r' // origin → robots.txt
 	tableDigest     = 'b' // site, digest (8 bytes) → id of the first page with this body

@@ -295,7 +295,7 @@ func TestRepair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(db.PutHost(&Host{Origin: "http://a.test"}), db.PutRobots(&Robots{Origin: "http://a.test", Status: 404}), db.PutRecord(1, 0, []byte("start"))); err != nil {
+	if err := errors.Join(db.PutHost(&Host{Origin: "http://a.test"}), db.PutRobots(&Robots{Origin: "http://a.test", Status: 404}), db.PutRecord(1, 0, []byte("start")), db.PutState(1, 0, []byte("state"))); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
@@ -342,7 +342,7 @@ func TestRepair(t *testing.T) {
 				t.Fatalf("%s %q: after the repair (%d problems before): %q", what, k, seen, p)
 			}
 			// What no other record can tell is lost without a trace: these tables stand alone.
-			alone := strings.IndexByte("vhonbzxr", k[0]) >= 0 && what == "dropped" || strings.IndexByte("qdw", k[0]) >= 0 || string(k) == "mnext"
+			alone := strings.IndexByte("vhonbzxrt", k[0]) >= 0 && what == "dropped" || strings.IndexByte("qdw", k[0]) >= 0 || string(k) == "mnext"
 			if seen == 0 && !alone {
 				t.Errorf("%s %q: nobody noticed (it was %x)", what, k, old)
 			}

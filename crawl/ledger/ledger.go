@@ -11,14 +11,12 @@ package ledger
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/graph"
 	"forage/revisit"
-	"forage/revisit/paper"
 	"forage/store"
 )
 
@@ -37,7 +35,7 @@ type Ledger struct {
 	plan   *plan.Plan
 	site   *store.Site
 	rec    *store.CycleRecord
-	policy *revisit.Site
+	policy *kept
 	fresh  []graph.Node   // documents that answered for the first time since the policy was told last
 	last   *store.Refetch // the latest refetch, of which the policy has not been told
 	order  int            // refetches so far
@@ -46,30 +44,18 @@ type Ledger struct {
 
 // Open returns the ledger of a cycle of the plan at a site, with a policy that has heard of
 // everything before it. Cycles that were interrupted and are not gone on with end here. O(1)
-// where this book has ended the site's cycle before; else O(what the records of all its cycles
-// hold).
+// where this book has ended the site's cycle before; else O(what the store has of the state of
+// this policy), or, where it has none, O(what the records of all its cycles hold).
 func Open(book *Book, p *plan.Plan, site *store.Site, rec *store.CycleRecord) (*Ledger, error) {
 	l := &Ledger{book: book, plan: p, site: site, rec: rec}
 	if l.policy = book.policies.take(site.ID, p); l.policy != nil {
 		return l, l.endStale()
 	}
-	policy, err := paper.New(p.Policy, p.Config)
-	if err != nil {
+	var err error
+	if l.policy, err = book.recall(site, p); err != nil {
 		return nil, err
 	}
-	l.policy = revisit.NewSite(policy)
-	started := false
-	var failed error
-	if err := book.DB.Records(site.ID, func(c store.Cycle, b []byte) bool {
-		if failed = l.policy.Replay(b); failed != nil {
-			failed = fmt.Errorf("cycle %d of site %s: %w", c, site.Name, failed)
-		}
-		started = true
-		return failed == nil
-	}); errors.Join(err, failed) != nil {
-		return nil, errors.Join(err, failed)
-	}
-	if !started {
+	if !l.policy.Started() {
 		if err := l.introduce(); err != nil {
 			return nil, err
 		}
@@ -204,7 +190,7 @@ func (l *Ledger) introduce() error {
 		return errors.Join(err, failed)
 	}
 	l.policy.Start(docs)
-	return l.book.DB.PutRecord(l.site.ID, 0, l.policy.Record())
+	return l.book.DB.PutRecord(l.site.ID, 0, l.policy.record())
 }
 
 // endStale ends the cycles of the site that were interrupted and are not gone on with.
@@ -402,7 +388,11 @@ func (l *Ledger) close() error {
 	if l.rec.Ended == 0 { // in the same commit: who finds it done does not go on with it
 		l.rec.Ended = max(1, l.book.Now())
 	}
-	return errors.Join(db.PutCycle(l.rec), db.PutRecord(site, l.rec.Cycle, l.policy.Record()), db.Commit())
+	err := errors.Join(db.PutCycle(l.rec), db.PutRecord(site, l.rec.Cycle, l.policy.record()))
+	if state := l.policy.save(l.plan, l.rec.Cycle); state != nil {
+		err = errors.Join(err, db.PutState(site, l.rec.Cycle, state))
+	}
+	return errors.Join(err, db.Commit())
 }
 
 // breadthFirst returns the documents that answered first since the last fetch of an old one,
