@@ -202,14 +202,15 @@ func (a *answer) document() {
 		d.Kind = kind
 	}
 	if kind == store.Soft404 {
-		d.New = store.NotNew
+		d.New, d.Stub = store.NotNew, false
 		if d.FirstSeen == 0 {
 			d.FirstSeen, d.Cycle = now, c.rec.Cycle
 		}
 		return
 	}
 	listed := kind == store.Page || kind == store.Feed || kind == store.Sitemap
-	if first && listed || d.FirstSeen == 0 {
+	told := listed && novelty.Answered(d, first, got.Stub, c.rec.Kind == store.Revisit, c.first)
+	if told || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
 	d.DuplicateOf = graph.None
@@ -219,9 +220,6 @@ func (a *answer) document() {
 		d.Canonical = got.Canonical
 	}
 	if first && listed {
-		if d.New == store.MaybeNew {
-			d.New = novelty.Dated(d.New, d, c.first)
-		}
 		if kind == store.Page {
 			c.pages++
 			c.rec.Pages++
@@ -252,7 +250,7 @@ func (a *answer) document() {
 			}
 		}
 	}
-	if first && kind == store.Page && d.DuplicateOf == graph.None {
+	if told && kind == store.Page && d.DuplicateOf == graph.None {
 		switch d.New {
 		case store.IsNew:
 			c.rec.New++

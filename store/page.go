@@ -117,6 +117,7 @@ type Doc struct {
 	Main            bool  // feed or sitemap that the site itself points to
 	Dated           bool  // feed or sitemap that tells when documents changed
 	Named           bool  // robots.txt names it; false where the latest one names none
+	Stub            bool  // New is MaybeNew only because it led away by meta refresh whenever it was fetched
 
 	stored bool  // there is a record in the store
 	was    tally // what the record in the store counts as
@@ -187,6 +188,7 @@ var docFields = record.New(
 	record.Bool(39, func(d *Doc) *bool { return &d.Evicted }),
 	record.Bool(40, func(d *Doc) *bool { return &d.Dated }),
 	record.Bool(41, func(d *Doc) *bool { return &d.Named }),
+	record.Bool(42, func(d *Doc) *bool { return &d.Stub }),
 )
 
 func (d *Doc) encode() []byte {

@@ -38,7 +38,8 @@ name it canonical, are left out unless --duplicates is given.
 
 With --new-since it lists the pages that are certainly new since a cycle (inclusive) or a
 time; --include-unknown adds those that nobody can date, because the first visit was cut
-short before it reached them.`,
+short before it reached them, and those that a budgeted cycle found as redirects by meta
+refresh, which are new once they are pages of their own.`,
 		Example: "  forage pages --new-since 3\n  forage pages --site example.org --match '/blog/' --format jsonl",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {

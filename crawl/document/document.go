@@ -29,6 +29,7 @@ type Content struct {
 	Title     string
 	Canonical string     // normalised URL that it names as its own; "" for none
 	Published store.Time // 0: not told
+	Stub      bool       // a page that leads away by meta refresh
 	Scripts   bool       // scripts, but next to no links
 	Routes    int        // links to #! and #/ routes, which are no URLs
 	Links     []Link     // in the order of the document, repeated ones included
@@ -124,7 +125,7 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	if !p.Published.IsZero() {
 		c.Published = p.Published.Unix()
 	}
-	c.Scripts, c.Routes, c.Cut = p.NeedsScript(), p.Routes, p.Truncated
+	c.Stub, c.Scripts, c.Routes, c.Cut = p.Moved != "", p.NeedsScript(), p.Routes, p.Truncated
 	c.Links = make([]Link, len(p.Links))
 	for i := range p.Links {
 		l := &p.Links[i]

@@ -4,7 +4,10 @@
 //   - no: the first visit found it, or found a link to it;
 //   - yes: an old page gained a link to it since its previous fetch, or a new page links to it;
 //   - unknown: the same, but the first visit was partial, so that the page may have been there
-//     all along; a date of its own then decides.
+//     all along; a date of its own then decides. Or a budgeted cycle found it as a stub, a page
+//     that leads away by meta refresh: what may be new is its target, and that an address leads
+//     elsewhere now does not show that anything was published. When it is a page of its own, it
+//     is new. In a full recrawl new means not known before, so that stubs count like any page.
 //
 // The functions judge records of the store, and change no more than those they are given.
 package novelty
@@ -17,27 +20,48 @@ func Of(s *store.Site, c store.Cycle, by *store.Doc) store.Novelty {
 	switch {
 	case c <= s.FirstCycle:
 		return store.NotNew
-	case s.Partial || by != nil && by.New == store.MaybeNew:
+	case s.Partial:
 		return store.MaybeNew
-	case by != nil && by.Site != s.ID && by.New == store.NotNew && by.LinksOf == 0:
+	case by == nil, by.New == store.IsNew, by.Stub:
+		return store.IsNew
+	case by.New == store.MaybeNew:
+		return store.MaybeNew
+	case by.Site != s.ID && by.LinksOf == 0:
 		return store.MaybeNew // another site was fetched for the first time: its link may be old
-	case by != nil && by.Cycle < c && by.LinksOf == 0 && !by.Evicted && by.New != store.IsNew:
+	case by.Cycle < c && by.LinksOf == 0 && !by.Evicted:
 		return store.MaybeNew // its earlier fetches failed: nobody knows what it linked to then
 	}
 	return store.IsNew
 }
 
-// Dated decides an unknown newness by the page's date of publication, or by a date of change
-// that lies before the first visit. firstVisit is when that began.
-func Dated(n store.Novelty, d *store.Doc, firstVisit store.Time) store.Novelty {
+// Answered notes that d answers as a page or list, first for the first time, and as a stub or not,
+// in a budgeted cycle or not. It reports whether that says of d if it is new. firstVisit is when
+// the first visit of the site began.
+func Answered(d *store.Doc, first, stub, budgeted bool, firstVisit store.Time) bool {
 	switch {
-	case n != store.MaybeNew:
+	case first:
+		if d.New = dated(d, firstVisit); d.New == store.IsNew && stub && budgeted {
+			d.New, d.Stub = store.MaybeNew, true
+		}
+		return true
+	case d.Stub && !stub:
+		d.New, d.Stub = store.IsNew, false
+		return true
+	}
+	return false
+}
+
+// dated decides an unknown newness by the page's date of publication, or by a date of change
+// that lies before the first visit.
+func dated(d *store.Doc, firstVisit store.Time) store.Novelty {
+	switch {
+	case d.New != store.MaybeNew:
 	case d.Published != 0 && d.Published >= firstVisit:
 		return store.IsNew
 	case d.Published != 0, d.LastMod != 0 && d.LastMod < firstVisit:
 		return store.NotNew
 	}
-	return n
+	return d.New
 }
 
 // Gone notes an answer of 404 or 410 in cycle c. A document is gone at 410, or at 404 in two

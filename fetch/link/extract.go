@@ -17,6 +17,7 @@ import (
 type Extractor struct {
 	s     scanner
 	page  Page
+	self  string // identity of the page
 	base  Base
 	stack []open
 	refs  []ref    // of links, in page order
@@ -32,6 +33,7 @@ type Extractor struct {
 	svg        int // open svg elements
 	inert      int // open template elements, whose content is not part of the page
 	anchor     int // index in refs of the anchor whose text is being read, -1: none
+	moved      int // index in refs of the meta refresh that may make the page a stub, -1: none
 	titleSeen  bool
 	titleNow   bool // the next raw text is the title
 	scriptLD   bool // the next raw text is JSON-LD
@@ -60,7 +62,9 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 	x.reset()
 	p := &x.page
 	x.base = Base{}
+	x.self = ""
 	if id, err := Parse(o.URL); err == nil {
+		x.self = id
 		x.base.set(id)
 	}
 	p.Charset, p.text, x.base.enc = x.decode(body, o.ContentType)
@@ -85,7 +89,7 @@ func (x *Extractor) reset() {
 	p := &x.page
 	*p = Page{Links: p.Links[:0], Embeds: p.Embeds[:0], nodes: p.nodes[:0], Refresh: -1}
 	x.stack, x.refs, x.media, x.urls, x.ends, x.room = x.stack[:0], x.refs[:0], x.media[:0], x.urls[:0], x.ends[:0], x.room[:0]
-	x.baseSeen, x.svg, x.inert, x.anchor = false, 0, 0, -1
+	x.baseSeen, x.svg, x.inert, x.anchor, x.moved = false, 0, 0, -1, -1
 	x.titleSeen, x.titleNow, x.scriptLD = false, false, false
 	x.docs = noDate
 	x.indexRules = robots{}
@@ -355,13 +359,18 @@ func (x *Extractor) meta() {
 		if !ok {
 			return
 		}
-		x.page.Refresh = delay
+		counts := !x.within(tagNoscript)
+		if counts {
+			x.page.Refresh = delay
+		}
 		if url != "" {
 			if isRoute([]byte(url)) {
 				x.page.Routes++
 			}
 			place, node := x.here()
-			x.add(ref{url: []byte(url), kind: Refresh, place: place, node: node})
+			if x.add(ref{url: []byte(url), kind: Refresh, place: place, node: node}) && counts && delay <= maxMove {
+				x.moved = len(x.refs) - 1
+			}
 		}
 		return
 	}
@@ -431,6 +440,9 @@ func (x *Extractor) resolve(o Options) {
 		p.Links = append(p.Links, Link{URL: u, Given: r.given, Kind: r.kind, NoFollow: r.nofollow || p.NoFollow, Place: r.place, node: r.node, start: r.start, stop: r.stop})
 		if r.kind == Canonical && p.Canonical == "" {
 			p.Canonical = u
+		}
+		if i == x.moved && u != DropParams(x.self, o.IgnoreParams) {
+			p.Moved = u
 		}
 	}
 	for i := range x.media {

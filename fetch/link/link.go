@@ -71,7 +71,8 @@ type Page struct {
 	NoFollow  bool   // robots rules forbid to follow links
 	NoIndex   bool   // robots rules forbid to list the page
 	Charset   string // encoding, by its name in the Encoding standard in lower case
-	Refresh   int    // seconds before a meta refresh; -1: none
+	Refresh   int    // seconds before a meta refresh, those in noscript apart; -1: none
+	Moved     string // identity that Refresh leads to, where it makes the page a redirect stub; empty: it does not
 	Scripts   int    // script elements that may run
 	Routes    int    // dropped links to #! and #/ routes
 	Bad       int    // dropped references that are no URLs
@@ -95,6 +96,13 @@ func (p *Page) NeedsScript() bool {
 	}
 	return n <= 2
 }
+
+// maxMove is the longest delay, in seconds, of a meta refresh that makes its page a stub. Pages
+// that say where their content is now wait for 0, or for the 5 or 10 that they count down; a page
+// that is there to be read, and leads on later or reloads, waits for longer. Search engines take
+// a refresh at once for a permanent redirect and a delayed one for a temporary one; Nutch draws
+// that line at 5 s, and Scrapy follows up to 100 s.
+const maxMove = 10
 
 // maxText is the length in bytes of anchor texts and titles; the rest is cut.
 const maxText = 512

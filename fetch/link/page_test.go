@@ -51,6 +51,31 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestMoved: which meta refreshes make their page a redirect stub.
+func TestMoved(t *testing.T) {
+	for html, want := range map[string]string{
+		`<meta http-equiv=refresh content="0; url=/new">`:                                                                                     "http://ex.test/new",
+		`<META HTTP-EQUIV="Refresh" CONTENT="5;URL='http://o.test/new?utm_x=1'">`:                                                             "http://o.test/new",
+		`<meta http-equiv=refresh content="10; url=new"><base href=/b/>`:                                                                      "http://ex.test/b/new",
+		`<meta http-equiv=refresh content="11; url=/new">`:                                                                                    "", // it is there to be read
+		`<meta http-equiv=refresh content="0">`:                                                                                               "", // it reloads
+		`<meta http-equiv=refresh content="0; url=page.html#top">`:                                                                            "",
+		`<meta http-equiv=refresh content="0; url=?utm_x=2">`:                                                                                 "",
+		`<meta http-equiv=refresh content="0; url=javascript:go()">`:                                                                          "",
+		`<noscript><meta http-equiv=refresh content="0; url=/plain"></noscript>`:                                                              "",
+		`<noscript><meta http-equiv=refresh content="0; url=/plain"></noscript><meta http-equiv=refresh content="0; url=/new">`:               "http://ex.test/new",
+		`<meta http-equiv=refresh content="60; url=/slow"><meta http-equiv=refresh content="0; url=/new">`:                                    "", // the first one counts
+		`<template><meta http-equiv=refresh content="0; url=/new"></template><!--<meta http-equiv=refresh content="0; url=/new">-->`:          "",
+		`<a href=/other></a><meta http-equiv=refresh content="0; url=/new">` + strings.Repeat(`<a href=/other></a>`, 3):                       "http://ex.test/new",
+		`<svg></svg><p><meta http-equiv=refresh content="1; url=/new"></p><link rel=canonical href=/new><a href=/new>click here</a>`:          "http://ex.test/new",
+		`<meta http-equiv=refresh content="0; url=/dir/page.html?utm_x=3"><meta http-equiv=refresh content="0; url=/not-looked-at-any-more">`: "",
+	} {
+		if got := Extract([]byte(html), Options{URL: at, IgnoreParams: []string{"utm_*"}}).Moved; got != want {
+			t.Errorf("%s: moved to %q, want %q", html, got, want)
+		}
+	}
+}
+
 func TestHeaders(t *testing.T) {
 	p := Extract([]byte(`<a href=x>`), Options{URL: at, Agent: "forage", Links: []string{
 		`</2>; rel="next"; title="a, b; \"c\"", <3>;rel=prev`, `</style.css>; rel=stylesheet`, `</other>; rel=next; anchor="/else"`, `<http://o.test/c>; rel="canonical"`, `broken`, `</f>; rel=alternate; type="application/atom+xml"`,

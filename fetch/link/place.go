@@ -1,6 +1,9 @@
 package link
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The place of a link is its path in the tree of elements, each with its name, class and id.
 // The tree is never built: the scanner's tags move a stack, and each entry carries the hash of
@@ -80,6 +83,11 @@ func siblings(a, b name) bool {
 	cell := func(n name) bool { return n == tagTd || n == tagTh }
 	term := func(n name) bool { return n == tagDt || n == tagDd }
 	return a == b || cell(a) && cell(b) || term(a) && term(b)
+}
+
+// within reports whether an element of this name is open.
+func (x *Extractor) within(tag name) bool {
+	return slices.ContainsFunc(x.stack, func(o open) bool { return o.tag == tag })
 }
 
 // pop leaves the innermost open element named as the scanner's end tag, and those inside it.
