@@ -20,8 +20,7 @@ type policies struct {
 
 type keptPolicy struct {
 	site   store.SiteID
-	name   string
-	config revisit.Config
+	owner  string // of revisit.Owner
 	policy *kept
 }
 
@@ -33,7 +32,7 @@ func (p *policies) take(site store.SiteID, plan *plan.Plan) *kept {
 	for i, k := range p.kept {
 		if k.site == site {
 			p.drop(i)
-			if k.name == plan.Policy && k.config == plan.Config {
+			if k.owner == revisit.Owner(plan.Policy, plan.Config) {
 				return k.policy
 			}
 			return nil
@@ -44,7 +43,7 @@ func (p *policies) take(site store.SiteID, plan *plan.Plan) *kept {
 
 // keep puts a policy back, after a cycle of the site that was the latest one.
 func (p *policies) keep(site store.SiteID, plan *plan.Plan, policy *kept) {
-	p.kept = append(p.kept, keptPolicy{site, plan.Policy, plan.Config, policy})
+	p.kept = append(p.kept, keptPolicy{site, revisit.Owner(plan.Policy, plan.Config), policy})
 	p.documents += policy.NumDocuments()
 	for p.documents > maxPolicyDocuments && len(p.kept) > 1 {
 		p.drop(0)
