@@ -1,4 +1,4 @@
-.PHONY: best bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: fit bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -13,8 +13,8 @@ test:
 	go test ./...
 
 # At its end each process waits for a second for late reports, and the tests start hundreds: not here.
-race: ## without three tests that only compute, one goroutine each, for minutes under the detector
-	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestFoldPrior|TestCoverageEstimate)$$' ./...
+race: ## without two tests that only compute, one goroutine each, for minutes under the detector
+	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate)$$' ./...
 
 # At the end of -fuzztime Go 1.26 may take its own deadline for a failure, though no input failed
 # (go.dev/issue/75804, mended in Go 1.27). It then prints the lines of LATE and no others; a
@@ -64,8 +64,10 @@ bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loop
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
 	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m
 
-best: ## the default revisit policy on every history, as the mean of runs with its constants off by a tenth
-	FORAGE_LONG=1 FORAGE_SHARED_REQUIRED=1 go test ./lab -run BestPerturbed -v
+FIT = go run ./cmd/forage lab fit revisit --data $(or $(FORAGE_SHARED),../shared)/data/sites3
+fit: ## the numbers of the default revisit policy, from the histories of commits beside the project: ten folds and the whole, minutes each
+	for i in 1 2 3 4 5 6 7 8 9 10; do $(FIT) --fold $$i/10 -o lab/folds/$$i.json || exit 1; done
+	$(FIT) -o revisit/prior.json
 
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m

@@ -7,7 +7,6 @@ import "forage/store"
 // before it names the next.
 type budgetedCycle struct {
 	rediscovery
-	audit bool // the old document in line is an audit
 }
 
 var _ visit = (*budgetedCycle)(nil)
@@ -24,7 +23,7 @@ func (v *budgetedCycle) begin() error {
 }
 
 func (v *budgetedCycle) answered(a *answer) {
-	v.crawl().fail(v.account(a, v.audit, true))
+	v.crawl().fail(v.account(a, true))
 }
 
 // idle is called when what the last fetch led to has been followed to the end: it tells the
@@ -33,12 +32,11 @@ func (v *budgetedCycle) idle() (over bool, err error) {
 	if err := v.ledger.Follow(); err != nil {
 		return false, err
 	}
-	d, audit, ok, err := v.ledger.Next()
+	d, ok, err := v.ledger.Next()
 	if err != nil {
 		return false, err
 	}
 	if ok {
-		v.audit = audit
 		v.backlogOf(d).enqueue(fetchOld, d.ID)
 		return false, nil
 	}

@@ -24,7 +24,7 @@ func (v *fullRecrawl) begin() error {
 }
 
 func (v *fullRecrawl) answered(a *answer) {
-	v.crawl().fail(v.account(a, false, false))
+	v.crawl().fail(v.account(a, false))
 }
 
 // idle is called when all has been fetched: it tells the policy and ends the cycle.

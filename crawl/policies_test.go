@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
@@ -78,7 +79,7 @@ func TestPoliciesKept(t *testing.T) {
 						}
 						fmt.Fprintf(&b, "cycle %d: %d new\n", r.Cycle, r.NewPages)
 						if err := c.View().Refetches(1, r.Cycle, func(f *store.Refetch) bool {
-							fmt.Fprintln(&b, " ", f.Order, f.Page, f.Status, f.Audit, f.Gap, f.Gained, f.Lost, f.Found, f.Led, f.Same)
+							fmt.Fprintln(&b, " ", f.Order, f.Page, f.Status, f.Gap, f.Gained, f.Lost, f.Found, f.Led, f.Same)
 							return true
 						}); err != nil {
 							t.Fatal(err)
@@ -114,14 +115,15 @@ func TestStates(t *testing.T) {
 		}
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			h := snap.Blog(rand.New(rand.NewPCG(5, 4)), 40)
+			h := snap.Blog(rand.New(rand.NewPCG(5, 4)), 60)
 			server, base := served(t, h)
 			ctx := context.Background()
 			root := t.TempDir()
 			start := filepath.Join(root, "start")
+			day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			open := func(dir string) *Crawl {
 				cfg := local(dir)
-				cfg.Parallel = 1
+				cfg.Parallel, cfg.At = 1, day
 				c, err := Open(cfg)
 				if err != nil {
 					t.Fatal(err)
@@ -145,6 +147,7 @@ func TestStates(t *testing.T) {
 			behind, states := 0, map[store.Cycle]bool{}
 			for k := 1; k < len(h.Snapshots)-1 && (len(states) < 3 || behind == 0); k++ {
 				shut(c)
+				day = day.Add(7 * 24 * time.Hour)
 				c = open(start)
 				if err := server.Switch(k); err != nil {
 					t.Fatal(err)
@@ -178,7 +181,7 @@ func TestStates(t *testing.T) {
 				}
 				out := ""
 				err = c.View().Refetches(1, r.Cycle, func(f *store.Refetch) bool {
-					out += fmt.Sprintln(f.Order, f.Page, f.Status, f.Audit, f.Gap, f.Gained, f.Lost, f.Found, f.Led, f.Same)
+					out += fmt.Sprintln(f.Order, f.Page, f.Status, f.Gap, f.Gained, f.Lost, f.Found, f.Led, f.Same)
 					return true
 				})
 				return out, err

@@ -67,7 +67,7 @@ func (v *rediscovery) prepare(old func(b *backlog, d *store.Doc)) (err error) {
 
 // account notes an answer in the ledger. signals: what lists say of documents that have not
 // changed counts.
-func (v *rediscovery) account(a *answer, audit, signals bool) error {
+func (v *rediscovery) account(a *answer, signals bool) error {
 	if a.job == nil {
 		v.ledger.LeftOut(a.doc)
 		return nil
@@ -81,7 +81,7 @@ func (v *rediscovery) account(a *answer, audit, signals bool) error {
 	}
 	r := &store.Refetch{Page: d.ID, At: v.crawl().now(), Status: o.Status, Bytes: o.Wire,
 		NotModified: o.Class == fetch.NotModified, Changed: a.changed,
-		Gone: o.Class == fetch.NotFound || o.Class == fetch.Gone, Gained: a.gained, Lost: a.lost, Audit: audit}
+		Gone: o.Class == fetch.NotFound || o.Class == fetch.Gone, Gained: a.gained, Lost: a.lost}
 	if signals && d.Dated && !r.Gone && !r.Failed() {
 		var err error
 		if r.Same, err = v.ledger.Unchanged(d, a.links); err != nil {

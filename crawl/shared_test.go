@@ -117,7 +117,7 @@ func TestInterruptedShare(t *testing.T) {
 	}
 	byContext := func(dir string, left int) bool {
 		cfg := loopback(dir)
-		cfg.Delay = 2 * time.Millisecond // as the process that is killed
+		cfg.Delay, cfg.At = 2*time.Millisecond, revisited // as the process that is killed
 		c, err := Open(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestInterruptedShare(t *testing.T) {
 	}
 	want := shares(t, calm)
 	once := o.count() - before
-	if once != 15+5 || strings.Count(want, "5 old") != 3 || strings.Count(want, "ended true") != 3 {
+	if once < 15+5 || strings.Count(want, "5 old") != 3 || strings.Count(want, "ended true") != 3 {
 		t.Fatalf("%d requests without interruption:\n%s", once, want)
 	}
 	for _, test := range []struct {

@@ -19,7 +19,6 @@ type witness struct {
 	refetches [][]revisit.PastRefetch // of every fetch, in order
 	lost      [][]bool                // the fetch found the document gone
 	known     []int                   // documents that could be fetched at its end
-	audit     bool                    // of the last Next
 	last      []int                   // by document: cycle of the last fetch that was answered
 	gone      map[graph.Node]bool
 }
@@ -36,24 +35,20 @@ func (w *witness) Begin(now revisit.Time, budget int) {
 	w.Policy.Begin(now, budget)
 }
 
-func (w *witness) Next() (graph.Node, bool) {
-	v, ok := w.Policy.Next()
-	a, is := w.Policy.(revisit.Auditor)
-	w.audit = is && a.Audit()
-	return v, ok
-}
-
 func (w *witness) ObserveSignal(same []graph.Node) {
 	if p, ok := w.Policy.(revisit.SignalObserver); ok {
 		p.ObserveSignal(same)
 	}
 }
 
-func (w *witness) Observe(v revisit.Refetch) {
-	l := revisit.PastRefetch{Page: v.Page, Audit: w.audit, Found: slices.Clone(v.Found)}
-	if l.Audit {
-		l.Gap, l.Shown = len(w.refetches)-w.last[v.Page], slices.Clone(v.Led)
+func (w *witness) ObserveLinks(v graph.Node, to []graph.Node) {
+	if p, ok := w.Policy.(revisit.LinkObserver); ok {
+		p.ObserveLinks(v, to)
 	}
+}
+
+func (w *witness) Observe(v revisit.Refetch) {
+	l := revisit.PastRefetch{Page: v.Page, Gap: len(w.refetches) - w.last[v.Page], Found: slices.Clone(v.Found)}
 	if w.gone == nil {
 		w.gone = map[graph.Node]bool{}
 	}
@@ -101,26 +96,74 @@ func (w *witness) answered(t, n int) [][]revisit.PastRefetch {
 // TestCoverageEstimate compares what revisit.Estimate makes of 30 cycles of a policy's own
 // fetches with what the histories know: the share of the pages that became new in these weeks,
 // orphans left out, that the crawl knows at their end. -v prints the table, with
-// FORAGE_SITES=all for all policies that audit.
+// FORAGE_SITES=all for policies that leave most documents alone, too.
 func TestCoverageEstimate(t *testing.T) {
-	const window = 30
-	type outcome struct{ truth, share, low, high float64 }
-	type setting struct {
-		policy string
-		k      int
-	}
-	var mu sync.Mutex
-	all := map[setting][]outcome{}
-	policies, budgets := []string{"best"}, []int{3, 10, 30, 100}
+	policies := []string{"best", "round-robin"}
 	if os.Getenv("FORAGE_SITES") == "all" {
-		policies = append(policies, "index", "feeds-first", "od-win-audit")
+		policies = append(policies, "index", "feeds-first")
 	}
-	env := &Env{Data: shared.Path(t, "data", "sites")}
-	_, err := eachSite(context.Background(), env, func(_ int, s *site) error {
+	// How far the mean estimate may be off at a budget of 3 and at others, in percentage points, by policy
+	// and set: the estimator was chosen on the first. With 3 fetches a week best hardly looks at what it
+	// expects nothing of, so that there is little to tell what that hides.
+	off := map[string]map[string][2]float64{"best": {"sites": {4.5, 3}, "sites-more": {11, 3}}, "round-robin": {"sites": {7, 7}, "sites-more": {6, 6}}}
+	for _, set := range []string{"sites", "sites-more"} {
+		t.Run(set, func(t *testing.T) {
+			all := estimates(t, set, policies)
+			for _, name := range policies {
+				held, windows := 0., 0.
+				for _, k := range estimateBudgets {
+					var truth, share, width, in float64
+					outcomes := all[estimateSetting{name, k}]
+					n := float64(len(outcomes))
+					for _, o := range outcomes {
+						truth, share, width = truth+100*o.truth/n, share+100*o.Share/n, width+100*(o.High-o.Low)/n
+						if o.Low-1e-9 <= o.truth && o.truth <= o.High+1e-9 {
+							in++
+						}
+					}
+					held, windows = held+in, windows+n
+					t.Logf("%-12s k = %3d: %2g windows, %.1f%% known, %.1f%% estimated, intervals %4.1f points wide, %.0f%% of them hold", name, k, n, truth, share, width, 100*in/n)
+					most, ok := off[name][set]
+					if ok && !(math.Abs(share-truth) <= most[min(1, k/10)]) {
+						t.Errorf("%s, k = %d: %.1f%% known, the mean estimate is %.1f%%", name, k, truth, share)
+					}
+					if name == "best" && (in < .7*n || k >= 30 && (in < .85*n || width > 20)) {
+						t.Errorf("%s, k = %d: %g of %g intervals hold, %.1f points wide", name, k, in, n, width)
+					}
+				}
+				t.Logf("%-12s %.0f of %.0f intervals hold, %.0f%%", name, held, windows, 100*held/windows)
+				if off[name] != nil && held < .85*windows {
+					t.Errorf("%s: %.0f of %.0f intervals hold", name, held, windows)
+				}
+			}
+		})
+	}
+}
+
+var estimateBudgets = []int{3, 10, 30, 100}
+
+type estimateSetting struct {
+	policy string
+	k      int
+}
+
+// An estimate is one of a window, with the true share.
+type estimate struct {
+	truth float64
+	revisit.Coverage
+}
+
+// estimates returns those of all windows of the sites of a data set in which ten pages or more
+// became new.
+func estimates(t *testing.T, set string, policies []string) map[estimateSetting][]estimate {
+	const window = 30
+	var mu sync.Mutex
+	all := map[estimateSetting][]estimate{}
+	_, err := eachSite(context.Background(), &Env{Data: shared.Path(t, "data", set)}, func(_ int, s *site) error {
 		_, weeks := s.recrawls(true)
 		truth := s.truth(weeks)
 		for _, name := range policies {
-			for _, k := range budgets {
+			for _, k := range estimateBudgets {
 				p, err := policy(name, 1)
 				if err != nil {
 					return err
@@ -138,9 +181,9 @@ func TestCoverageEstimate(t *testing.T) {
 							}
 						}
 					}
-					if c := revisit.Estimate(w.answered(end, window), w.known[end-1]); there >= 10 && c.Share >= 0 {
+					if c := revisit.Estimate(w.answered(end, window), w.known[end-1]); there >= 10 && !math.IsNaN(c.Share) {
 						mu.Lock()
-						all[setting{name, k}] = append(all[setting{name, k}], outcome{float64(known) / float64(there), c.Share, c.Low, c.High})
+						all[estimateSetting{name, k}] = append(all[estimateSetting{name, k}], estimate{float64(known) / float64(there), c})
 						mu.Unlock()
 					}
 				}
@@ -151,28 +194,5 @@ func TestCoverageEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range policies {
-		held, windows := 0., 0.
-		for _, k := range budgets {
-			var truth, share, width, in float64
-			outcomes := all[setting{name, k}]
-			n := float64(len(outcomes))
-			for _, o := range outcomes {
-				truth, share, width = truth+o.truth/n, share+o.share/n, width+(o.high-o.low)/n
-				if o.low-1e-9 <= o.truth && o.truth <= o.high+1e-9 {
-					in++
-				}
-			}
-			t.Logf("%-12s k = %3d: %2g windows, %.1f%% known, %.1f%% estimated, intervals %4.1f points wide, %.0f%% of them hold", name, k, n, 100*truth, 100*share, 100*width, 100*in/n)
-			held, windows = held+in, windows+n
-			if name == "best" && (math.Abs(share-truth) > .06 || in < .8*n || k >= 30 && width > .25) {
-				t.Errorf("%s, k = %d: %.1f%% known, the mean estimate is %.1f%%; %g of %g intervals hold, %.1f points wide", name, k,
-					100*truth, 100*share, in, n, 100*width)
-			}
-		}
-		if name == "best" && held < .85*windows {
-			t.Errorf("%s: %.0f of %.0f intervals hold", name, held, windows)
-		}
-		t.Logf("%-12s %.0f of %.0f intervals hold, %.0f%%", name, held, windows, 100*held/windows)
-	}
+	return all
 }

@@ -22,7 +22,7 @@ var delayPlans = []delayPlan{{24, 1}, {24, 3}, {24, 10}, {8, 1}, {168, 7}, {168,
 
 // delayPolicies are the lines of the tables: what is simple, what others do, what forage has, and
 // the oracle.
-var delayPolicies = []string{"round-robin", "nutch", "storm", "lists", "history", "index", "od-win", "best", "oracle"}
+var delayPolicies = []string{"round-robin", "nutch", "storm", "lists", "history", "index", "od-win", "best", "best-folds", "oracle"}
 
 // The sites that count: those with fewer publications tell of chance, and those with more
 // documents are for other budgets.
@@ -57,15 +57,12 @@ func (t *delayTable) of(plan delayPlan, policy string) []delayed {
 	return t.runs[i][j]
 }
 
-// runDelays runs policies by plans at all sites below the folder of env that count.
-func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []string) (*delayTable, error) {
-	files, err := env.Files(".snap.gz")
-	if err != nil {
-		return nil, err
-	}
-	bySite := make([][][]delayed, len(files)) // site, plan, policy
-	dated, names := make([]bool, len(files)), make([]string, len(files))
-	err = each(ctx, len(files), func(i int) error {
+// eachDated reads these files and calls do with the number of each that is the history of a site
+// that counts, and what it published, on all processors. It returns how many more histories of
+// commits there are.
+func eachDated(ctx context.Context, env *Env, files []string, do func(i int, h *snap.History, p *publications) error) (left int, err error) {
+	dated, counts := make([]bool, len(files)), make([]bool, len(files))
+	if err := each(ctx, len(files), func(i int) error {
 		h, err := snap.Open(files[i])
 		if err != nil {
 			return err
@@ -73,11 +70,40 @@ func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []stri
 		if dated[i] = h.Dated && len(h.Snapshots) > 0; !dated[i] {
 			return nil
 		}
-		names[i] = h.Site
 		p := findPublications(h)
 		if len(p.size) < leastPublications || p.start+p.pages > mostDocuments {
 			return nil
 		}
+		counts[i] = true
+		return do(i, h, p)
+	}); err != nil {
+		return 0, err
+	}
+	for i := range files {
+		if dated[i] && !counts[i] {
+			left++
+		}
+	}
+	if !slices.Contains(dated, true) {
+		return 0, &DataError{fmt.Sprintf("%s holds no history of commits (SNAP3), only of recrawls; --data names the folder to search", env.Data)}
+	}
+	if !slices.Contains(counts, true) {
+		return 0, &DataError{fmt.Sprintf("no site below %s has %d publications and at most %d documents", env.Data, leastPublications, mostDocuments)}
+	}
+	return left, nil
+}
+
+// runDelays runs policies by plans at all sites below the folder of env that count.
+func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []string) (*delayTable, error) {
+	files, err := env.Files(".snap.gz")
+	if err != nil {
+		return nil, err
+	}
+	bySite := make([][][]delayed, len(files)) // site, plan, policy
+	names := make([]string, len(files))
+	t := &delayTable{plans: plans, policies: policies, runs: make([][][]delayed, len(plans))}
+	t.left, err = eachDated(ctx, env, files, func(i int, h *snap.History, p *publications) error {
+		names[i] = h.Site
 		for _, plan := range plans {
 			times := p.cycles(int64(plan.hours) * hour)
 			s := p.siteAt(h, times)
@@ -90,7 +116,7 @@ func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []stri
 					row = append(row, p.oracle(h, times, plan.budget))
 					continue
 				}
-				policy, err := policy(name, env.Seed)
+				policy, err := policyAt(name, h.Site, env.Seed)
 				if err != nil {
 					return err
 				}
@@ -106,27 +132,18 @@ func runDelays(ctx context.Context, env *Env, plans []delayPlan, policies []stri
 	if err != nil {
 		return nil, err
 	}
-	t := &delayTable{plans: plans, policies: policies, runs: make([][][]delayed, len(plans))}
 	for i := range plans {
 		t.runs[i] = make([][]delayed, len(policies))
 	}
 	for i, site := range bySite {
 		if site != nil {
 			t.sites = append(t.sites, names[i])
-		} else if dated[i] {
-			t.left++
 		}
 		for j, row := range site {
 			for k, d := range row {
 				t.runs[j][k] = append(t.runs[j][k], d)
 			}
 		}
-	}
-	if !slices.Contains(dated, true) {
-		return nil, &DataError{fmt.Sprintf("%s holds no history of commits (SNAP3), only of recrawls; --data names the folder to search", env.Data)}
-	}
-	if len(t.runs[0][0]) == 0 {
-		return nil, &DataError{fmt.Sprintf("no site below %s has %d publications and at most %d documents", env.Data, leastPublications, mostDocuments)}
 	}
 	return t, nil
 }
@@ -214,34 +231,26 @@ func foundByHours(policy string, runs []delayed) Series {
 	return s
 }
 
-// delayNotes says what the table shows of best.
+// delayNotes says what the table shows of best, with numbers that were fitted without the site.
 func delayNotes(r *Result, t *delayTable) {
 	r.Notef("%d sites; %d more have fewer than %d publications in the %d weeks in which they publish most often, or more than %d documents. "+
 		"Cycles go on for %d days after these weeks. Shares are means over sites, by page and by publication: each commit that publishes counts once, however many pages.",
 		len(t.runs[0][0]), t.left, leastPublications, delayWeeks, mostDocuments, delayTail)
-	tuned := 0
-	for _, name := range t.sites {
-		if slices.Contains(revisit.PriorSites(), name) {
-			tuned++
-		}
-	}
-	if tuned > 0 {
-		r.Notef("The priors and constants of best were chosen on %d of these sites, in weekly histories: its figures are in sample there, and optimistic.", tuned)
-	}
+	fitNote(r, t.sites, revisit.PriorSites())
 	for _, plan := range t.plans {
-		best, lists := t.of(plan, "best"), t.of(plan, "lists")
+		best, lists := t.of(plan, "best-folds"), t.of(plan, "lists")
 		if best == nil || lists == nil {
 			continue
 		}
 		b, l := meanDelay(best), meanDelay(lists)
-		r.Notef("%s: best less lists, within 1, 7 and 28 days: %s percentage points of pages, %s by publication. Within 28 days best is worse by more than "+
+		r.Notef("%s: best-folds less lists, within 1, 7 and 28 days: %s percentage points of pages, %s by publication. Within 28 days best-folds is worse by more than "+
 			"5 points and more than two pages at %d of %d sites.", plan, differences(b.page, l.page), differences(b.publication, l.publication), worse(best, lists), len(best))
 	}
 	for _, cut := range []struct {
 		small, large delayPlan
 		from         int // of delayHours: a plan of weeks cannot find within a day
 	}{{delayPlan{8, 1}, delayPlan{24, 3}, 0}, {delayPlan{168, 7}, delayPlan{24, 1}, 2}} {
-		a, b := t.of(cut.small, "best"), t.of(cut.large, "best")
+		a, b := t.of(cut.small, "best-folds"), t.of(cut.large, "best-folds")
 		if a == nil || b == nil {
 			continue
 		}
@@ -253,7 +262,7 @@ func delayNotes(r *Result, t *delayTable) {
 		if !held {
 			verdict = "less"
 		}
-		r.Notef("The same budget cut otherwise: best by %s finds %s than by %s within %s.", cut.small, verdict, cut.large,
+		r.Notef("The same budget cut otherwise: best-folds by %s finds %s than by %s within %s.", cut.small, verdict, cut.large,
 			map[int]string{0: "1, 7 and 28 days", 2: "28 days"}[cut.from])
 	}
 }

@@ -1,6 +1,10 @@
 package lab
 
-import "context"
+import (
+	"context"
+
+	"forage/revisit"
+)
 
 // delayBudgets are the fetches of old documents a day of delay-budget.
 var delayBudgets = []int{1, 2, 3, 5, 10, 20, 30, 50}
@@ -31,6 +35,7 @@ func delayBudget(ctx context.Context, env *Env) (*Result, error) {
 	}
 	r.Figure = &Figure{Panels: []Panel{page, publication}}
 	budgetNotes(r, t)
+	fitNote(r, t.sites, revisit.PriorSites())
 	return r, nil
 }
 
@@ -39,11 +44,11 @@ func budgetNotes(r *Result, t *delayTable) {
 	last := len(t.plans) - 1
 	want := meanDelay(t.of(t.plans[last], "lists")).page[0]
 	for _, plan := range t.plans {
-		if m := meanDelay(t.of(plan, "best")); m.page[0] >= want {
-			r.Notef("Within a day best finds with a budget of %d a day what lists finds with %d: %.1f%% of new pages, site mean.",
+		if m := meanDelay(t.of(plan, "best-folds")); m.page[0] >= want {
+			r.Notef("Within a day best-folds finds with a budget of %d a day what lists finds with %d: %.1f%% of new pages, site mean.",
 				plan.budget, t.plans[last].budget, 100*want)
 			return
 		}
 	}
-	r.Notef("At no budget up to %d fetches a day does best find what lists finds with as many: %.1f%% of new pages within a day, site mean.", t.plans[last].budget, 100*want)
+	r.Notef("At no budget up to %d fetches a day does best-folds find what lists finds with as many: %.1f%% of new pages within a day, site mean.", t.plans[last].budget, 100*want)
 }

@@ -333,13 +333,13 @@ func TestDelayNotes(t *testing.T) {
 		best, lists, cut []delayed
 		want             []string
 	}{
-		{soon, late, soon, []string{"24h:3: best less lists, within 1, 7 and 28 days: +100.0, +16.7 and +16.7 percentage points", "more than two pages at 0 of 1 sites", "best by 8h:1 finds at least as much"}},
-		{late, soon, soon, []string{"-100.0, -16.7 and -16.7 percentage points", "more than two pages at 0 of 1 sites", "best by 8h:1 finds at least as much"}},
-		{few, late, late, []string{"+0.0, -33.3 and -33.3 percentage points", "more than two pages at 0 of 1 sites", "best by 8h:1 finds at least as much"}},
-		{few, soon, few, []string{"-100.0, -50.0 and -50.0 percentage points", "more than two pages at 1 of 1 sites", "best by 8h:1 finds at least as much"}},
-		{soon, late, few, []string{"best by 8h:1 finds less than by 24h:3 within 1, 7 and 28 days"}},
+		{soon, late, soon, []string{"24h:3: best-folds less lists, within 1, 7 and 28 days: +100.0, +16.7 and +16.7 percentage points", "more than two pages at 0 of 1 sites", "best-folds by 8h:1 finds at least as much"}},
+		{late, soon, soon, []string{"-100.0, -16.7 and -16.7 percentage points", "more than two pages at 0 of 1 sites", "best-folds by 8h:1 finds at least as much"}},
+		{few, late, late, []string{"+0.0, -33.3 and -33.3 percentage points", "more than two pages at 0 of 1 sites", "best-folds by 8h:1 finds at least as much"}},
+		{few, soon, few, []string{"-100.0, -50.0 and -50.0 percentage points", "more than two pages at 1 of 1 sites", "best-folds by 8h:1 finds at least as much"}},
+		{soon, late, few, []string{"best-folds by 8h:1 finds less than by 24h:3 within 1, 7 and 28 days"}},
 	} {
-		table := &delayTable{plans: []delayPlan{{24, 3}, {8, 1}}, policies: []string{"best", "lists"},
+		table := &delayTable{plans: []delayPlan{{24, 3}, {8, 1}}, policies: []string{"best-folds", "lists"},
 			runs: [][][]delayed{{test.best, test.lists}, {test.cut, test.lists}}}
 		var r Result
 		delayNotes(&r, table)
@@ -350,11 +350,11 @@ func TestDelayNotes(t *testing.T) {
 			}
 		}
 	}
-	for site, want := range map[string]bool{revisit.PriorSites()[0]: true, "nowhere": false} {
+	for site, want := range map[string]string{"a": "were fitted to 1 of these sites", "nowhere": "to none of these sites"} {
 		var r Result
-		delayNotes(&r, &delayTable{plans: []delayPlan{{24, 3}}, policies: []string{"best"}, sites: []string{site}, runs: [][][]delayed{{soon}}})
-		if got := strings.Contains(strings.Join(r.Notes, " "), "chosen on 1 of these sites"); got != want {
-			t.Errorf("%s: says that it was tuned on: %v, want %v", site, got, want)
+		fitNote(&r, []string{site}, []string{"a", "b"})
+		if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], want) {
+			t.Errorf("%s: notes %q, want %q", site, r.Notes, want)
 		}
 	}
 	for _, test := range []struct {
@@ -365,7 +365,7 @@ func TestDelayNotes(t *testing.T) {
 		{late, soon, "At no budget up to 3 fetches a day"},
 	} {
 		var r Result
-		budgetNotes(&r, &delayTable{plans: []delayPlan{{24, 1}, {24, 3}}, policies: []string{"best", "lists"},
+		budgetNotes(&r, &delayTable{plans: []delayPlan{{24, 1}, {24, 3}}, policies: []string{"best-folds", "lists"},
 			runs: [][][]delayed{{test.best, test.lists}, {test.best, test.lists}}})
 		if !strings.Contains(r.Notes[0], test.want) {
 			t.Errorf("note %q, want %q", r.Notes[0], test.want)

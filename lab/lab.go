@@ -2,8 +2,8 @@
 // the code that the live crawl runs.
 //
 // An Experiment runs in an Env and returns a Result: a table, a figure, and what there is to
-// say about them. Run writes it as NAME.csv, NAME.json and NAME.svg. The same data and seed
-// give the same bytes.
+// say about them. Run writes it as NAME.csv, NAME.json and NAME.svg. Fit fits the numbers of a
+// revisit policy to site histories. The same data and seed give the same bytes.
 package lab
 
 import (

@@ -199,10 +199,9 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 				if got := paths(f.Same); !slices.Equal(got, same[at][i]) {
 					t.Fatalf("week %d: %s told that %d documents are the same, in the simulation %d:\n%q\n%q", at, path(f.Page), len(got), len(same[at][i]), got, same[at][i])
 				}
-				if f.Audit != looks[i].Audit || f.Gap != looks[i].Gap || !slices.Equal(paths(f.Led), inTheory(looks[i].Led)) ||
-					f.Audit && !slices.Equal(paths(f.Shown), inTheory(looks[i].Shown)) {
-					t.Fatalf("week %d: fetch %d of %s, audit %v, gap %d, led to %q, showed %q; in the simulation %v, %d, %q, %q", at, i, got[i],
-						f.Audit, f.Gap, paths(f.Led), paths(f.Shown), looks[i].Audit, looks[i].Gap, inTheory(looks[i].Led), inTheory(looks[i].Shown))
+				if f.Gap != looks[i].Gap || !slices.Equal(paths(f.Led), inTheory(looks[i].Led)) {
+					t.Fatalf("week %d: fetch %d of %s, gap %d, led to %q; in the simulation %d, %q", at, i, got[i],
+						f.Gap, paths(f.Led), looks[i].Gap, inTheory(looks[i].Led))
 				}
 			}
 			var pages []string
@@ -264,17 +263,18 @@ func (s *transcript) Observe(r revisit.Refetch) {
 	s.told = append(s.told, fmt.Sprintf("observe %+v", r))
 }
 
+// ObserveLinks keeps the policy a revisit.LinkObserver. Each policy is told of links, used or not.
+func (s *transcript) ObserveLinks(v graph.Node, to []graph.Node) {
+	if p, ok := s.Policy.(revisit.LinkObserver); ok {
+		p.ObserveLinks(v, to)
+	}
+}
+
 // ObserveSignal keeps the policy a revisit.SignalObserver.
 func (s *transcript) ObserveSignal(same []graph.Node) {
 	if p, ok := s.Policy.(revisit.SignalObserver); ok {
 		p.ObserveSignal(same)
 	}
-}
-
-// Audit keeps the policy a revisit.Auditor.
-func (s *transcript) Audit() bool {
-	p, ok := s.Policy.(revisit.Auditor)
-	return ok && p.Audit()
 }
 
 // decoded is a URL path without escapes, as both sides write it in their own way.

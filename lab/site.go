@@ -55,7 +55,7 @@ type dated struct {
 }
 
 // readSite reads one history. Whether all pages of the first week are seeds is told by
-// sites.tsv beside it; a site that it does not list starts from /.
+// sites.tsv beside it; a site of which it does not tell that starts from /.
 func readSite(path string) (*site, error) {
 	h, err := snap.Open(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func readSite(path string) (*site, error) {
 	return newSite(h, all), nil
 }
 
-// allSeeds looks up the column all_seeds of a site.
+// allSeeds looks up the column all_seeds of a site; without that column sites start from /.
 func allSeeds(path, site string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,9 +90,13 @@ func allSeeds(path, site string) (bool, error) {
 	if len(rows) == 0 {
 		return false, nil
 	}
-	name, column := slices.Index(rows[0], "site"), slices.Index(rows[0], "all_seeds")
-	if name < 0 || column < 0 {
-		return false, fmt.Errorf("%s: want columns site and all_seeds, have %q", path, rows[0])
+	column := slices.Index(rows[0], "all_seeds")
+	if column < 0 {
+		return false, nil
+	}
+	name := slices.Index(rows[0], "site")
+	if name < 0 {
+		return false, fmt.Errorf("%s: want a column site beside all_seeds, have %q", path, rows[0])
 	}
 	for _, row := range rows[1:] {
 		if row[name] == site {
@@ -308,4 +312,9 @@ func each(ctx context.Context, n int, do func(i int) error) error {
 		}
 	}
 	return nil
+}
+
+// isMain reports whether v is a main feed or sitemap at week t.
+func (s *site) isMain(v, t int) bool {
+	return v >= s.pages && s.main[v] >= 0 && int(s.main[v]) <= t
 }

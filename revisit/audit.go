@@ -24,7 +24,6 @@ type Audit struct {
 	done       []bool // fetched in this cycle
 	marked     []graph.Node
 	fetches    int
-	audit      bool // the last Next
 }
 
 var _ Policy = (*Audit)(nil)
@@ -76,7 +75,6 @@ func (p *Audit) Begin(_ Time, budget int) {
 
 // Next returns the best document, or the one fetched longest ago.
 func (p *Audit) Next() (graph.Node, bool) {
-	p.audit = true
 	if p.fetches%p.every == p.every-1 {
 		if v, ok := p.oldest(nil); ok {
 			return v, true
@@ -86,15 +84,11 @@ func (p *Audit) Next() (graph.Node, bool) {
 		v := p.plan[0]
 		p.plan = p.plan[1:]
 		if !p.done[v] {
-			p.audit = false
 			return v, true
 		}
 	}
 	return p.oldest(nil)
 }
-
-// Audit reports whether Next returned the document fetched longest ago.
-func (p *Audit) Audit() bool { return p.audit }
 
 // Observe notes a fetch.
 func (p *Audit) Observe(v Refetch) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"forage/graph"
@@ -16,9 +17,21 @@ func bigSite(p Policy, n, templates, cycles, k int) (next graph.Node) {
 	for v := range graph.Node(n) {
 		p.Learn(v, Profile{Home: v == 0, Template: int32(int(v) % templates), Depth: int(v % 4), Links: int(v % 100)})
 	}
+	if p, ok := p.(LinkObserver); ok { // a menu by template, and what lies beside
+		var to []graph.Node
+		for v := range n {
+			to = to[:0]
+			for i := range 40 {
+				to = append(to, graph.Node((i*12+v%templates)%mostProbes*n/mostProbes))
+			}
+			to = append(to, graph.Node((v+1)%n), graph.Node((v+n-1)%n))
+			slices.Sort(to)
+			p.ObserveLinks(graph.Node(v), to)
+		}
+	}
 	next = graph.Node(n)
 	for t := range cycles {
-		p.Begin(Time(t), k)
+		p.Begin(Time(1+t)*secondsADay, k)
 		var fresh, visited []graph.Node
 		links := map[graph.Node][]graph.Node{}
 		for range 200 {
@@ -71,7 +84,7 @@ func BenchmarkPlan(b *testing.B) {
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			for t := 0; b.Loop(); t++ {
-				p.Begin(Time(cycles+t), k)
+				p.Begin(Time(1+cycles+t)*secondsADay, k)
 				for range k {
 					v, ok := p.Next()
 					if !ok {

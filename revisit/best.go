@@ -1,68 +1,75 @@
 package revisit
 
-import "forage/graph"
+import (
+	"math"
 
-// Best is residual coverage, what a user gets who names no policy. Each column of new pages
-// that a past cycle found is a pattern: documents that showed it are expected to show what
-// the next cycle brings. A pattern has a weight, which fades with its age, and an urgency,
-// which grows while no document that shows it is fetched and falls when one is; a document is
-// worth the weight × urgency of its patterns over the time that it was watched. So the
-// documents that one cycle fetches complete each other, as in a greedy cover, and what was
-// not looked at for long becomes urgent again.
+	"forage/graph"
+	"forage/internal/heap"
+)
+
+// Best is what a user gets who names no policy. It expects that what comes next is shown as what
+// there is: the pages of the first crawl, of which some hundred are followed (probes), and each
+// publication that was found since are *patterns*, each with the documents that show it. A pattern
+// has a weight, in publications, and a time pending, which grows while no document that shows it
+// is fetched and falls when one is. A document is worth the weight × pending time of its patterns,
+// divided by what it was watched for: a rate with its uncertainty, as of a Gamma–Poisson model,
+// times what waits. So the documents that are fetched complete each other, as in a greedy cover,
+// and what nobody looked at for long becomes urgent again.
 //
-// What a document itself has shown is weighed against what its role has shown (the newest
-// four of a template: what the latest post did, the next one will do), its template, and a
-// prior learnt on other sites. The last page of a list that goes on over numbered pages is a
-// role by itself, of the whole site: it shows the next page of the list, which no other page
-// shows. Of documents of one template what is not known of each by itself counts less with
-// every one fetched in the cycle, and less the more of them were gone of late: sites drop
-// templates whole. A document that was gone twice is fetched again only if another one newly
-// links to it. Every 20th fetch goes to the document fetched longest ago.
+//	worth(d) = (S·links(d) + S·kind(d)·pending(d) + Σ found patterns weight·pending) / (S + watched(d))
 //
-// After a full recrawl every document has been fetched, and the same estimates hold. What is
-// known then of all documents alike also tells duplicates, which showed the same pages without one
-// exception: one of them is fetched, the others are left for when little else is worth it. Time of a
-// cycle O(documents log documents + patterns shown), memory about 135 bytes a document
-// and 12 bytes for each pattern that a document shows.
+// links(d) is the same sum over the probes that d links to, each of weight one over their number:
+// the share of the site's pages that a document links to is what it shows of later ones (so it is
+// on the sites at hand, from a thousandth to all). kind(d) is the share that a document shows beyond
+// that for what it is: home and main lists show the newest, which are few of all pages. S is the
+// Prior's Strength. What a document shows is watched in publications found anywhere on the site, and
+// in days, of which each counts as some part of one, so that it makes no difference in how many
+// cycles a day's fetches are made.
 //
-// Each of its parts has a file: bestclock.go (time), bestroles.go (the newest of a template, the
-// last of a list), bestpatterns.go and bestpools.go (what is known of what documents show),
-// bestranking.go (what a fetch is worth), bestduplicates.go, bestfates.go (documents that are gone),
-// bestaudit.go, and bestconstants.go, which tells where the numbers come from. This file has the
-// events in the order in which a cycle brings them.
+// Two of the sums are guesses: they are scaled by how far they came true on this site (trust).
+// And what was watched for a short time is worth a little more than that, as an upper
+// confidence bound has it (Optimism).
+//
+// Time of a cycle O(documents + (k + documents not alike) log documents + patterns shown), memory
+// some 40 bytes a document and 12 for each pattern found that a document shows. Each of its parts
+// has a file: bestclock.go (time), bestpatterns.go (what shows what), bestranking.go (which is worth
+// most), beststate.go (the state to be kept), prior.go (the numbers). This file has the events in the
+// order in which a cycle brings them.
 type Best struct {
+	prior *Prior
+	stop  float64 // no fetch that is worth less, as a share of what is published meanwhile
+
 	clock
-	roles
 	patterns
 	ranking
-	rotation
-	pools      pools
-	fates      fates
-	duplicates duplicates
+	lists listEnds
+	links trust // how far it came true what was guessed from links
+	kinds trust // and from what documents are
 
-	cfg   tuning
-	prior *Prior
-	stop  float64 // no fetch that is worth less
-
-	docs      []doc      // by document
-	done      []bool     // by document: fetched in this cycle, or known to be the same as before
+	docs      []doc
 	answered  []answered // of this cycle
+	spent     int        // fetches of this cycle
+	outage    int        // of these: found the document gone
 	replaying bool       // see Replaying
 }
 
 var (
 	_ Replayer       = (*Best)(nil)
-	_ Auditor        = (*Best)(nil)
 	_ SignalObserver = (*Best)(nil)
+	_ LinkObserver   = (*Best)(nil)
+	_ Saver          = (*Best)(nil)
 )
 
-// doc is what Best knows of one document, beside what it shows.
+// doc is what Best knows of one document.
 type doc struct {
-	profile      Profile
-	last         int32 // cycle of the last fetch that answered, of Learn before that; −1: not known
-	misses       uint8 // fetches in a row that found it gone, at most 2: then it is fetched no more
-	role         int8  // its rank now, lastPage, or −1 none
-	formerHolder bool  // it holds a role or held one: segments has it
+	kind    float32 // share shown beyond links, by Prior.of; < 0: not known yet
+	watched float32 // faded, as of cycle last
+	last    int32   // cycle of the last fetch, of Learn before that
+	class   int32   // of patterns.classes
+	shows   int32   // the first of its entries; −1: it shows no pattern found
+	misses  uint8   // fetches in a row that found it gone, at most 2: then it is fetched no more
+	isEnd   bool    // the last page of a list
+	isPage  bool
 }
 
 // answered is a fetch of this cycle. What it adds to the time that the document was watched is
@@ -72,65 +79,69 @@ type answered struct {
 	since int32 // cycle of the fetch before
 }
 
-// NewBest returns residual coverage that stops a cycle when a fetch is expected to find less
-// than the share stop of a cycle's new pages; 0: never.
-func NewBest(stop float64) *Best { return newBest(bestTuning, stop) }
+// trust compares what was expected of fetches with what they found, in publications.
+type trust struct{ found, expected float64 }
 
-func newBest(cfg tuning, stop float64) *Best {
-	return &Best{
-		cfg: cfg, prior: &prior, stop: stop,
-		clock:      newClock(cfg.fade, cfg.idle),
-		roles:      roles{segments: make(map[graph.Node][]segment)},
-		pools:      make([]pool, 1),
-		ranking:    ranking{heap: byValue()},
-		duplicates: duplicates{fetched: make(map[uint64]bool)},
-		fates:      make([]fate, 1),
-	}
+// NewBest returns Best with the prior that comes with it. It stops a cycle when a fetch is expected
+// to find less than the share stop of what was published since the last cycle; 0: never.
+func NewBest(stop float64) *Best { return newBest(&shipped.Prior, stop) }
+
+func newBest(p *Prior, stop float64) *Best {
+	return &Best{prior: p, stop: stop, clock: newClock(), patterns: newPatterns(),
+		ranking: ranking{heap: heap.Heap[scored]{Before: before}, first: make(map[alike]graph.Node)}}
 }
 
-// Learn takes in a document. Its roles, like all roles, change with the cycle.
+// Learn takes in a document.
 func (b *Best) Learn(v graph.Node, p Profile) {
 	for int(v) >= len(b.docs) {
-		b.docs = append(b.docs, doc{last: -1, role: -1})
-		b.done = append(b.done, false)
-		b.entries = append(b.entries, nil)
+		b.docs = append(b.docs, doc{kind: -1, shows: -1})
 		b.patternOf = append(b.patternOf, -1)
 		b.next = append(b.next, graph.None)
 	}
 	d := &b.docs[v]
-	if d.last >= 0 {
-		p.Born = d.profile.Born
-		d.profile = p
+	isNew := d.kind < 0
+	d.kind = float32(b.prior.of(&p))
+	if !isNew {
 		return
 	}
-	d.profile, d.last = p, int32(b.cycle)
-	d.profile.Born = b.cycle
-	b.queued(v, d.last)
-	for int(p.Template) >= len(b.size) {
-		b.addTemplate()
-		b.taken = append(b.taken, 0)
-		b.pools = append(b.pools, make(pools, 1+maxRoles)...)
-		b.fates = append(b.fates, fate{})
+	d.last, d.isPage = int32(b.cycle), p.Kind == HTML
+	if b.cycle == 0 {
+		b.began(p.Seen)
 	}
-	b.extend(v, &d.profile)
-	b.join(v, p.Template)
+	b.extend(v, &p)
+}
+
+// extend notes the last page of a list: it shows the next one, which no other page does.
+func (b *Best) extend(v graph.Node, p *Profile) {
+	before, after := b.lists.extend(v, p)
+	if before != graph.None {
+		b.docs[before].isEnd = false
+	}
+	if after != graph.None {
+		b.docs[after].isEnd = true
+	}
+}
+
+// ObserveLinks takes in which probes v links to. Those of the first crawl are chosen when all of its
+// documents are known, so its links are kept until then.
+func (b *Best) ObserveLinks(v graph.Node, to []graph.Node) {
+	if b.cycle == 0 && !b.chosen() {
+		b.choose(b.docs)
+	}
+	b.docs[v].class = b.classWith(b.docs[v].class, to)
 }
 
 // Begin values all documents.
-func (b *Best) Begin(Time, int) {
-	if b.cycle == 0 {
-		b.assign()
-	}
-	b.cycle++
+func (b *Best) Begin(now Time, _ int) {
+	days := b.begin(now)
 	b.answered, b.spent, b.outage = b.answered[:0], 0, 0
-	clear(b.done)
-	clear(b.taken)
-	b.age()
-	b.fates.fade(b.cfg.fateFade)
-	b.weigh()
+	left := b.faded()
+	b.links.fade(left)
+	b.kinds.fade(left)
+	b.forget(b.docs)
+	b.wait(days, left, b.prior.Delay)
 	b.heap.Items = b.heap.Items[:0]
 	if !b.replaying {
-		b.duplicates.compare(b.entries, b.base)
 		b.rank()
 	}
 }
@@ -138,19 +149,13 @@ func (b *Best) Begin(Time, int) {
 // Replaying says whether cycles are over already, and need no ranking.
 func (b *Best) Replaying(on bool) { b.replaying = on }
 
-// Next returns the document that is worth most, or now and then the one fetched longest ago.
+// Next returns the document that is worth most.
 func (b *Best) Next() (graph.Node, bool) {
-	b.audit = false
-	if b.cfg.audit > 0 && (b.fetches+b.spent)%b.cfg.audit == b.cfg.audit-1 {
-		if v, ok := b.longestAgo(); ok {
-			b.audit = true
-			return v, true
-		}
-	}
-	v, ok := b.top()
-	if !ok || b.heap.Items[0].value < b.stop {
+	value, v, ok := b.top()
+	if !ok || value < b.stop*pending(b.days(), b.prior.Delay) {
 		return 0, false
 	}
+	b.drop(v)
 	return v, true
 }
 
@@ -159,67 +164,104 @@ func (b *Best) Next() (graph.Node, bool) {
 func (b *Best) Observe(r Refetch) {
 	b.spent++
 	d := &b.docs[r.Page]
-	b.take(r.Page)
 	b.revive(r.Relinked)
+	expected := b.expect(r.Page)
+	guess := b.prior.Strength / (b.prior.Strength + b.watchedNow(d)) // the part of a guess in what is expected
+	b.relieve(d, b.reliability(d), b.prior)
+	since := d.last
+	d.last = int32(b.cycle)
 	if r.Failed {
+		d.watched *= float32(b.fade(since, d.last)) // nothing was seen: the time does not count
 		return
 	}
-	b.fates.count(d.profile.Template, d.role == lastPage, 1, r.Gone)
+	b.answered = append(b.answered, answered{r.Page, since})
 	if r.Gone {
 		b.outage++
 		d.misses = min(2, d.misses+1)
-		d.last = int32(b.cycle)
-		b.queued(r.Page, d.last)
 		return
 	}
 	d.misses = 0
-	b.answered = append(b.answered, answered{r.Page, d.last})
-	d.last = int32(b.cycle)
-	b.queued(r.Page, d.last)
-	b.showed(r.Page, r.Led)
+	b.learnTrust(&expected, len(r.Found) > 0, guess)
+	b.showed(d, r.Led)
 }
 
-// take marks v as fetched. What it shows is less urgent now, whatever it will have shown, and
-// its duplicates are worth less.
-func (b *Best) take(v graph.Node) {
-	b.done[v] = true
-	b.taken[b.docs[v].profile.Template]++
-	b.duplicates.take(v)
-	b.relieve(v)
+// learnTrust shares what a fetch found among the reasons for it. What was watched for long tells of
+// itself and not of guesses, of which little is left in what is expected of it.
+func (b *Best) learnTrust(w *prospect, found bool, guess float64) {
+	all := 0.0
+	if found {
+		all = w.links + w.kind + w.shown
+	}
+	b.links.add(w.links*guess, all)
+	b.kinds.add(w.kind*guess, all)
+}
+
+// add takes in that a fetch was expected to find a part of what made it worth a fetch; all is 0 where
+// it found nothing.
+func (t *trust) add(part, all float64) {
+	t.expected += part
+	if all > 0 {
+		t.found += part / all
+	}
+}
+
+func (t *trust) fade(left float64) {
+	t.found *= left
+	t.expected *= left
+}
+
+// revive has documents that were gone fetched like any other, in this cycle already: another
+// document newly links to them.
+func (b *Best) revive(docs []graph.Node) {
+	for _, v := range docs {
+		if d := &b.docs[v]; int(d.last) < b.cycle {
+			unranked := d.misses > 1
+			d.misses = 0
+			if unranked && !b.replaying {
+				b.heap.Push(scored{b.value(v), v})
+			}
+		}
+	}
 }
 
 // ObserveSignal leaves documents out of the cycle as if their servers had answered 304 at no
-// cost: the time since their last fetch showed nothing. What they usually show remains urgent
+// cost: the time since their last fetch showed nothing. What they usually show remains pending
 // all the same: others show it too, and these may have changed.
 func (b *Best) ObserveSignal(same []graph.Node) {
 	for _, v := range same {
-		d := &b.docs[v]
-		if b.done[v] || d.misses > 0 {
-			continue
+		if d := &b.docs[v]; int(d.last) < b.cycle && d.misses == 0 {
+			b.answered = append(b.answered, answered{v, d.last})
+			d.last = int32(b.cycle)
 		}
-		b.done[v] = true
-		b.answered = append(b.answered, answered{v, d.last})
-		d.last = int32(b.cycle)
-		b.queued(v, d.last)
 	}
-	b.prune()
 }
 
-// End turns what the cycle found into patterns. The clock ticks first, since exposure counts the
-// cycle that ends; roles change last, since the cycle's pages were shown by those that held them.
+// End turns what the cycle found into patterns. The clock ticks first, since the time watched
+// counts the cycle that ends.
 func (b *Best) End(c Cycle) {
-	b.duplicates.told = c.Full
-	b.fetches += b.spent
 	b.excuse()
-	b.tick(c.H.NumNew() > 0)
-	for _, a := range b.answered {
-		b.expose(a.v, a.since)
-	}
+	b.tick(c.H.NumNew() > 0, b.prior)
 	if c.Full {
 		b.recrawled(c)
 	}
-	b.keep(c.H)
-	b.assign()
+	for _, a := range b.answered {
+		d := &b.docs[a.v]
+		d.watched = d.watched*float32(b.fade(a.since, d.last)) + float32(b.between(a.since, d.last))
+	}
+	b.found(c.H, b.docs, b.prior.Burst)
+}
+
+// excuse takes the misses of a cycle back in which all fetches found their documents gone: the
+// site is away, which is not the documents' fault.
+func (b *Best) excuse() {
+	if b.outage < 2 || b.outage != b.spent {
+		return
+	}
+	for _, a := range b.answered {
+		if d := &b.docs[a.v]; d.misses > 0 {
+			d.misses--
+		}
+	}
 }
 
 // recrawled takes in that every document was fetched: which are gone, and that nothing of what
@@ -231,19 +273,22 @@ func (b *Best) recrawled(c Cycle) {
 	for _, v := range c.Back {
 		b.docs[v].misses = 0
 	}
-	for i := range b.live {
-		b.live[i].urgency = 0
-	}
-	b.oldest = b.oldest[:0]
+	b.allSeen()
 	for v := range b.docs {
-		d := &b.docs[v]
-		if d.last < 0 || d.misses > 1 {
-			continue
-		}
-		if since := d.last; since < int32(b.cycle) {
+		if d := &b.docs[v]; d.kind >= 0 && d.misses < 2 && int(d.last) < b.cycle {
+			b.answered = append(b.answered, answered{graph.Node(v), d.last})
 			d.last = int32(b.cycle)
-			b.expose(graph.Node(v), since)
 		}
-		b.queued(graph.Node(v), d.last)
 	}
+}
+
+// reliability is how far a fetch of d is sure to have shown what d shows: less for one that was
+// watched for long and showed little, as a sitemap that nobody keeps up to date.
+func (b *Best) reliability(d *doc) float64 {
+	shown := 0.0
+	for i := d.shows; i >= 0; i = b.entries[i].next {
+		shown += b.publication(b.entries[i].pattern).weight * float64(b.entries[i].share)
+	}
+	s := b.prior.Strength
+	return math.Min(1, (s+b.prior.Reliable*shown)/(s+b.watchedNow(d)))
 }

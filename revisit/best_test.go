@@ -1,7 +1,6 @@
 package revisit
 
 import (
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,244 +9,121 @@ import (
 	"forage/graph"
 )
 
-// TestDuplicates tells best of eight cycles. Documents 0 and 1 show each one's new page, 2 showed
-// one of its own once, 3 nothing. After a full recrawl one of the duplicates is worth a fetch;
-// after a budgeted cycle, or for the least difference between them, the other comes second.
-func TestDuplicates(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		full  bool
-		apart bool // document 1 once showed a page of its own
-		want  []graph.Node
-	}{
-		{"recrawled", true, false, []graph.Node{0, 2}},
-		{"one difference", true, true, []graph.Node{1, 0}},
-		{"budgeted", false, false, []graph.Node{0, 1}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := NewBest(0)
-			for v := range graph.Node(4) {
-				b.Learn(v, Profile{Template: int32(v), Links: 30})
-			}
-			next := graph.Node(4)
-			for week := range 8 {
-				b.Begin(Time(week), 4)
-				shows := map[graph.Node][]graph.Node{0: {next}, 1: {next}}
-				fresh := []graph.Node{next}
-				if week == 2 {
-					fresh = append(fresh, next+1)
-					shows[2] = []graph.Node{next + 1}
-				}
-				if week == 3 && c.apart {
-					fresh = append(fresh, next+1)
-					shows[1] = append(shows[1], next+1)
-				}
-				next += graph.Node(len(fresh))
-				for _, y := range fresh {
-					b.Learn(y, Profile{Template: 4, Depth: 3})
-				}
-				for v := range graph.Node(4) {
-					b.Observe(Refetch{Page: v, Cost: 1, Led: shows[v]})
-				}
-				h := NewCoverGraph(fresh, nil, []graph.Node{0, 1, 2, 3}, func(v graph.Node) []graph.Node { return shows[v] })
-				b.End(Cycle{Full: c.full || week < 7, New: len(fresh), H: h})
-			}
-			b.Begin(8, 2)
-			var got []graph.Node
-			for range 2 {
-				v, ok := b.Next()
-				if !ok {
-					t.Fatal("nothing to fetch")
-				}
-				got = append(got, v)
-				b.Observe(Refetch{Page: v, Cost: 1})
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("fetches %v, want %v", got, c.want)
-			}
-		})
+const aDay = Time(secondsADay)
+
+// A madeUp site has documents of some profiles and links, of which some show new pages at random. It
+// brings Best through cycles.
+type madeUp struct {
+	r    *rand.Rand
+	b    *Best
+	next graph.Node
+}
+
+func (m *madeUp) learn(n int, linked bool) (fresh []graph.Node) {
+	for range n {
+		m.b.Learn(m.next, Profile{Template: m.r.Int32N(3), Depth: m.r.IntN(3), Index: m.r.IntN(9) == 0, Home: m.next == 0, List: m.r.Int32N(3), Number: m.r.IntN(30)})
+		fresh = append(fresh, m.next)
+		m.next++
+	}
+	if linked {
+		m.link(fresh)
+	}
+	return fresh
+}
+
+// link gives each document one of three navigations, and links of its own to some.
+func (m *madeUp) link(docs []graph.Node) {
+	for _, v := range docs {
+		to := []graph.Node{}
+		for u := graph.Node(m.r.IntN(3)); u < 12; u += 3 {
+			to = append(to, u)
+		}
+		if m.r.IntN(2) == 0 {
+			to = append(to, graph.Node(12+m.r.IntN(40)))
+		}
+		m.b.ObserveLinks(v, to)
 	}
 }
 
-// TestLastPage has a site of 40 articles and two lists over numbered pages. Of these the last
-// pages come first: page 5 of one, and once 6 is known page 6. Years are no list.
-func TestLastPage(t *testing.T) {
-	var lists Lists
-	b := NewBest(0)
-	learn := func(v graph.Node, path string, template int32) {
-		list, number := lists.Of(HTML, path)
-		b.Learn(v, Profile{Template: template, Links: 10, Depth: 2, List: list, Number: number})
-	}
-	paths := []string{"/n/2/", "/n/3/", "/n/4/", "/n/5/", "/m/page/2/", "/2019/", "/2020/", "/2021/"}
-	for v, path := range paths {
-		learn(graph.Node(v), path, int32(min(v/4, 2)))
-	}
-	for v := graph.Node(8); v < 48; v++ {
-		learn(v, "/a.html", 3)
-	}
-	b.Begin(1, 2)
-	var got []graph.Node
-	for range 2 {
-		v, _ := b.Next()
-		got = append(got, v)
-		refetch := Refetch{Page: v, Cost: 1}
-		if v == 3 {
-			learn(48, "/n/6/", 0)
-			refetch.Led, refetch.Found = []graph.Node{48}, []graph.Node{48}
+func (m *madeUp) cycle(day float64, k int) {
+	m.b.Begin(Time(day*secondsADay), k)
+	fresh := m.learn(m.r.IntN(4), true)
+	full := m.r.IntN(6) == 0
+	var visited []graph.Node
+	shows := make(map[graph.Node][]graph.Node)
+	for range k {
+		v, ok := m.b.Next()
+		if !ok {
+			break
 		}
-		b.Observe(refetch)
-	}
-	b.End(Cycle{New: 1, H: NewCoverGraph([]graph.Node{48}, nil, []graph.Node{3}, func(v graph.Node) []graph.Node {
-		if v == 3 {
-			return []graph.Node{48}
+		f := Refetch{Page: v, Cost: 1, Gone: m.r.IntN(20) == 0, Failed: m.r.IntN(30) == 0}
+		if !f.Gone && !f.Failed {
+			for y := range m.next {
+				if m.r.IntN(15) == 0 || slices.Contains(fresh, y) && m.r.IntN(4) == 0 {
+					f.Led = append(f.Led, y)
+				}
+			}
+			f.Found = f.Led[:min(len(f.Led), m.r.IntN(2))]
 		}
-		return nil
-	})})
-	slices.Sort(got)
-	if want := []graph.Node{3, 4}; !slices.Equal(got, want) {
-		t.Errorf("fetches %v first, want the last pages %v", got, want)
+		shows[v] = f.Led
+		visited = append(visited, v)
+		m.b.Observe(f)
 	}
-	if b.docs[48].role != lastPage || b.docs[3].role == lastPage {
-		t.Errorf("pages 6 and 5 have the roles %d and %d, want page 6 alone to be the last", b.docs[48].role, b.docs[3].role)
-	}
+	m.b.End(Cycle{Full: full, New: len(fresh), H: NewCoverGraph(fresh, nil, visited, func(v graph.Node) []graph.Node { return shows[v] })})
 }
 
-// TestRoles has a template of 600 documents: its newest four hold the ranks, and no others;
-// after one more the ranks move on.
-func TestRoles(t *testing.T) {
-	b := NewBest(0)
-	roles := func() map[graph.Node]int8 {
-		held := make(map[graph.Node]int8)
-		for v := range b.docs {
-			if r := b.docs[v].role; r != -1 {
-				held[graph.Node(v)] = r
-			}
-		}
-		return held
-	}
-	for v := range graph.Node(600) {
-		b.Learn(v, Profile{})
-		if n := len(b.newest[0]); n > b.cfg.roles {
-			t.Fatalf("%d documents are kept as the newest of %d before roles are given", n, v+1)
-		}
-	}
-	b.Begin(1, 1)
-	if got, want := roles(), (map[graph.Node]int8{599: 0, 598: 1, 597: 2, 596: 3}); !maps.Equal(got, want) {
-		t.Errorf("roles %v, want %v", got, want)
-	}
-	b.Learn(600, Profile{})
-	b.Observe(Refetch{Page: 0, Cost: 1, Led: []graph.Node{600}, Found: []graph.Node{600}})
-	b.End(Cycle{New: 1, H: NewCoverGraph([]graph.Node{600}, nil, []graph.Node{0}, func(v graph.Node) []graph.Node {
-		if v == 0 {
-			return []graph.Node{600}
-		}
-		return nil
-	})})
-	if got, want := roles(), (map[graph.Node]int8{600: 0, 599: 1, 598: 2, 597: 3}); !maps.Equal(got, want) {
-		t.Errorf("after one more, roles %v, want %v", got, want)
-	}
+func newMadeUp(seed uint64) *madeUp {
+	m := &madeUp{r: rand.New(rand.NewPCG(seed, 1)), b: NewBest(0)}
+	m.link(m.learn(60, false))
+	return m
 }
 
-// TestGone has two templates, of which one was dropped: once three fetches have shown that, the
-// other, which promised less, comes first. A document found gone in two cycles is fetched no
-// more, until another one newly links to it: then at once, in the same cycle.
-func TestGone(t *testing.T) {
-	b := newBest(bestTuning, 0)
-	b.cfg.audit = 0
-	for v := range graph.Node(12) {
-		p := Profile{Template: int32(v) / 6, Links: 10}
-		if p.Template == 0 {
-			p.Links = 30 // prior three times as high
+// naiveWorth is what the comment of Best says that a fetch of v is worth, from all that is known:
+// every probe and publication is looked at, and the classes and the order of entries do not matter.
+func naiveWorth(b *Best, v graph.Node) float64 {
+	d, p := &b.docs[v], b.prior
+	wait := func(days float64) float64 { return p.Delay * math.Log(1+days/p.Delay) }
+	links, shown := 0.0, 0.0
+	for i := range b.probes {
+		if slices.Contains(b.classes[d.class], int32(i)) {
+			links += wait(b.waiting[i].days) / float64(len(b.probes))
 		}
-		b.Learn(v, p)
 	}
-	empty := Cycle{H: NewCoverGraph(nil, nil, nil, nil)}
-	cycle := func(now Time, fetches int, relinks graph.Node) (got []graph.Node) {
-		b.Begin(now, fetches)
-		for range fetches {
-			v, ok := b.Next()
-			if !ok {
-				break
+	for i := range b.live {
+		for e := d.shows; e >= 0; e = b.entries[e].next {
+			if int(b.entries[e].pattern-b.base) == i {
+				shown += b.live[i].weight * wait(b.live[i].days) * float64(b.entries[e].share)
 			}
-			got = append(got, v)
-			refetch := Refetch{Page: v, Cost: 1, Gone: v < 6}
-			if relinks != graph.None && v == 6 {
-				refetch.Relinked = []graph.Node{relinks}
-			}
-			b.Observe(refetch)
-		}
-		b.End(empty)
-		return got
-	}
-	first := cycle(1, 6, graph.None)
-	dropped := 0
-	for _, v := range first {
-		if v < 6 {
-			dropped++
 		}
 	}
-	if dropped < 2 || dropped > 4 || first[0] >= 6 {
-		t.Errorf("fetches %v: %d of the dropped template, which promises more at first; want 2 to 4", first, dropped)
+	kind := float64(d.kind)
+	if d.isEnd {
+		kind += p.End
 	}
-	for now := Time(2); now < 5; now++ {
-		cycle(now, 12, graph.None)
+	alone := wait(b.at[b.cycle].day - b.at[d.last].day)
+	watched := p.Strength + float64(d.watched)*math.Exp(b.at[b.cycle].left-b.at[d.last].left)
+	x := p.Strength*links*(p.Trust+b.links.found)/(p.Trust+b.links.expected) +
+		p.Strength*kind*alone*(p.Trust+b.kinds.found)/(p.Trust+b.kinds.expected) + shown
+	x /= watched
+	x += p.Optimism * math.Sqrt(x*alone/watched)
+	if d.misses > 0 {
+		x *= missedOnce
 	}
-	if got := cycle(5, 12, graph.None); slices.Min(got) < 6 || len(got) != 6 {
-		t.Errorf("fetches %v, want the documents that are there, and no others", got)
-	}
-	got := cycle(6, 12, 3)
-	if i, j := slices.Index(got, 6), slices.Index(got, 3); j < i || i < 0 || len(got) != 7 {
-		t.Errorf("fetches %v, want 3 after 6, which links to it anew", got)
-	}
+	return x
 }
 
-// TestPeers brings best through cycles in which documents of three templates show new pages at
-// random. Then each document that it returns is worth most of all that are left, as valued one
-// by one, and all are returned once. Documents that nobody fetched are one lot of peers.
-func TestPeers(t *testing.T) {
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		b := NewBest(0)
-		b.cfg.audit = 0
-		next := graph.Node(0)
-		learn := func(n int) (fresh []graph.Node) {
-			for range n {
-				b.Learn(next, Profile{Template: r.Int32N(3), Links: 10 * r.IntN(8), Depth: r.IntN(4)})
-				fresh = append(fresh, next)
-				next++
-			}
-			return fresh
+// TestBestNaive: each document that Best names is worth most of all that are left, as valued one by
+// one, and all are named once.
+func TestBestNaive(t *testing.T) {
+	for seed := range uint64(30) {
+		m := newMadeUp(seed)
+		day := 100.0
+		for range 1 + m.r.IntN(40) {
+			day += m.r.Float64() * 3
+			m.cycle(day, 30)
 		}
-		learn(60)
-		for week := range 1 + r.IntN(12) {
-			b.Begin(Time(week), 40)
-			fresh := learn(r.IntN(4))
-			full := r.IntN(4) == 0
-			var visited []graph.Node
-			shows := make(map[graph.Node][]graph.Node)
-			for range 40 {
-				v, ok := b.Next()
-				if !ok {
-					break
-				}
-				refetch := Refetch{Page: v, Cost: 1, Gone: r.IntN(20) == 0}
-				for _, y := range fresh {
-					if !refetch.Gone && r.IntN(10) == 0 {
-						refetch.Led = append(refetch.Led, y)
-					}
-				}
-				for range r.IntN(3) {
-					if y := graph.Node(r.IntN(int(next))); !refetch.Gone && !slices.Contains(refetch.Led, y) {
-						refetch.Led = append(refetch.Led, y)
-					}
-				}
-				shows[v] = refetch.Led
-				visited = append(visited, v)
-				b.Observe(refetch)
-			}
-			b.End(Cycle{Full: full, New: len(fresh), H: NewCoverGraph(fresh, nil, visited, func(v graph.Node) []graph.Node { return shows[v] })})
-		}
-		b.Begin(100, int(next))
+		b := m.b
+		b.Begin(Time((day+1)*secondsADay), int(m.next))
 		left := make(map[graph.Node]bool)
 		for v := range b.docs {
 			if b.docs[v].misses < 2 {
@@ -257,29 +133,253 @@ func TestPeers(t *testing.T) {
 		for len(left) > 0 {
 			most := math.Inf(-1)
 			for v := range left {
-				most = max(most, b.value(v))
+				most = max(most, naiveWorth(b, v))
 			}
 			v, ok := b.Next()
 			if !ok || !left[v] {
-				t.Fatalf("seed %d: returns %d (%v) with %d documents left", seed, v, ok, len(left))
+				t.Fatalf("seed %d: names %d (%v) with %d documents left", seed, v, ok, len(left))
 			}
-			if got := b.value(v); got < most*(1-1e-12) {
-				t.Fatalf("seed %d: returns document %d, worth %g, with %d left; another is worth %g", seed, v, got, len(left), most)
+			if got := naiveWorth(b, v); got < most*(1-1e-9) {
+				t.Fatalf("seed %d: names document %d, worth %g, with %d left; another is worth %g", seed, v, got, len(left), most)
 			}
 			delete(left, v)
-			b.Observe(Refetch{Page: v, Cost: 1, Failed: true}) // it takes of what others are worth, and adds nothing
+			if m.r.IntN(5) > 0 { // one that is not fetched is not named again
+				b.Observe(Refetch{Page: v, Cost: 1, Failed: true})
+			}
 		}
 		if v, ok := b.Next(); ok {
-			t.Fatalf("seed %d: returns %d again", seed, v)
+			t.Fatalf("seed %d: names %d again", seed, v)
 		}
 	}
+}
 
+// TestForget: what has faded is dropped, and nothing else changes: a Best that never drops anything
+// names the same documents.
+func TestForget(t *testing.T) {
+	dropped := 0
+	for seed := range uint64(8) {
+		m := newMadeUp(seed)
+		day := 0.0
+		for range 400 {
+			day++
+			m.cycle(day, 6)
+			dropped = max(dropped, int(m.b.base))
+			for v := range m.b.docs {
+				for e := m.b.docs[v].shows; e >= 0; e = m.b.entries[e].next {
+					if p := m.b.entries[e].pattern; p < m.b.base || int(p-m.b.base) >= len(m.b.live) {
+						t.Fatalf("seed %d, day %g: document %d shows publication %d of %d from %d", seed, day, v, p, len(m.b.live), m.b.base)
+					}
+				}
+			}
+		}
+		if n := len(m.b.live); n > 4*leastLive {
+			t.Errorf("seed %d: %d publications are kept", seed, n)
+		}
+	}
+	if dropped == 0 {
+		t.Error("nothing was dropped")
+	}
+}
+
+// TestAlike: a thousand pages of which nothing tells one from another have one place in the heap.
+func TestAlike(t *testing.T) {
 	b := NewBest(0)
 	for v := range graph.Node(1000) {
 		b.Learn(v, Profile{Links: 30, Depth: 2})
 	}
-	b.Begin(1, 1)
-	if n := b.heap.Len(); n != 1+b.cfg.roles {
-		t.Errorf("1000 documents of one template are %d lots of peers, want one and %d with roles", n, b.cfg.roles)
+	b.Begin(aDay, 1)
+	if n := b.heap.Len(); n != 1 {
+		t.Errorf("1000 pages alike are %d places of the heap, want 1", n)
+	}
+}
+
+// TestLastPage has a site of 40 articles and two lists over numbered pages. Of these the last
+// pages come first: page 5 of one, and once 6 is known page 6. Years are no list.
+func TestLastPage(t *testing.T) {
+	var lists Lists
+	b := NewBest(0)
+	learn := func(v graph.Node, path string) {
+		list, number := lists.Of(HTML, path)
+		b.Learn(v, Profile{Links: 10, Depth: 2, List: list, Number: number})
+	}
+	for v, path := range []string{"/n/2/", "/n/3/", "/n/4/", "/n/5/", "/m/page/2/", "/2019/", "/2020/", "/2021/"} {
+		learn(graph.Node(v), path)
+	}
+	for v := graph.Node(8); v < 48; v++ {
+		learn(v, "/a.html")
+	}
+	choose := func(day Time) []graph.Node {
+		b.Begin(day*aDay, 2)
+		var got []graph.Node
+		for range 2 {
+			v, _ := b.Next()
+			got = append(got, v)
+			if v == 3 {
+				learn(48, "/n/6/")
+			}
+			b.Observe(Refetch{Page: v, Cost: 1})
+		}
+		b.End(Cycle{H: NewCoverGraph(nil, nil, nil, nil)})
+		slices.Sort(got)
+		return got
+	}
+	if got, want := choose(1), []graph.Node{3, 4}; !slices.Equal(got, want) {
+		t.Errorf("fetches %v first, want the last pages %v", got, want)
+	}
+	if !b.docs[48].isEnd || b.docs[3].isEnd || !b.docs[4].isEnd || b.docs[7].isEnd {
+		t.Error("want pages /n/6/ and /m/page/2/ to be the last ones, and no others")
+	}
+}
+
+// TestGone: a document found gone in two cycles is fetched no more, until another one newly links to
+// it: then at once, in the same cycle. One outage of the whole site counts for nothing.
+func TestGone(t *testing.T) {
+	b := NewBest(0)
+	for v := range graph.Node(12) {
+		b.Learn(v, Profile{Links: 10})
+	}
+	day := Time(0)
+	cycle := func(gone func(graph.Node) bool, relinks graph.Node) (got []graph.Node) {
+		day++
+		b.Begin(day*aDay, 12)
+		for range 12 {
+			v, ok := b.Next()
+			if !ok {
+				break
+			}
+			got = append(got, v)
+			refetch := Refetch{Page: v, Cost: 1, Gone: gone(v)}
+			if relinks != graph.None && v == 6 {
+				refetch.Relinked = []graph.Node{relinks}
+			}
+			b.Observe(refetch)
+		}
+		b.End(Cycle{H: NewCoverGraph(nil, nil, nil, nil)})
+		return got
+	}
+	for range 3 {
+		cycle(func(graph.Node) bool { return true }, graph.None)
+	}
+	half := func(v graph.Node) bool { return v < 6 }
+	for range 2 {
+		if got := cycle(half, graph.None); len(got) != 12 {
+			t.Errorf("fetches %v, want all: no document has been gone in two cycles but in outages", got)
+		}
+	}
+	if got := cycle(half, graph.None); len(got) != 6 || slices.Min(got) < 6 {
+		t.Errorf("fetches %v, want the documents that are there, and no others", got)
+	}
+	got := cycle(half, 3)
+	if i, j := slices.Index(got, 6), slices.Index(got, 3); j < i || i < 0 || len(got) != 7 {
+		t.Errorf("fetches %v, want 3 after 6, which links to it anew", got)
+	}
+}
+
+// TestBestLinks: where nothing else tells documents apart, the one that links to most pages comes
+// first, then not one that links to the same, but the one that adds most.
+func TestBestLinks(t *testing.T) {
+	b := NewBest(0)
+	for v := range graph.Node(40) {
+		b.Learn(v, Profile{Depth: 1})
+	}
+	span := func(from, to graph.Node) (out []graph.Node) {
+		for v := from; v < to; v++ {
+			out = append(out, v)
+		}
+		return out
+	}
+	links := map[graph.Node][]graph.Node{7: span(8, 28), 8: span(8, 28), 9: span(25, 40), 10: span(30, 33)}
+	for v := range graph.Node(40) {
+		b.ObserveLinks(v, links[v])
+	}
+	b.Begin(aDay, 3)
+	var got []graph.Node
+	for range 3 {
+		v, _ := b.Next()
+		got = append(got, v)
+		b.Observe(Refetch{Page: v, Cost: 1})
+	}
+	if want := []graph.Node{7, 9, 8}; !slices.Equal(got, want) {
+		t.Errorf("fetches %v, want %v", got, want)
+	}
+}
+
+// TestPortions: a day's fetches in three portions go to the same documents as in one, at a site
+// where nothing is found. One that is fetched in every cycle of a day may be fetched more often in
+// portions.
+func TestPortions(t *testing.T) {
+	fetched := func(portions int) map[graph.Node]int {
+		m := &madeUp{r: rand.New(rand.NewPCG(3, 1)), b: NewBest(0)}
+		m.link(m.learn(30, false))
+		n := make(map[graph.Node]int)
+		for i := range 200 * portions {
+			m.b.Begin(Time(i+1)*aDay/Time(portions), 6/portions)
+			for range 6 / portions {
+				v, _ := m.b.Next()
+				n[v]++
+				m.b.Observe(Refetch{Page: v, Cost: 1})
+			}
+			m.b.End(Cycle{H: NewCoverGraph(nil, nil, nil, nil)})
+		}
+		return n
+	}
+	one, three := fetched(1), fetched(3)
+	for v, n := range one {
+		if d := three[v] - n; d < -8-n/5 || d > 8+n/5 && n < 190 {
+			t.Errorf("document %d is fetched %d times by day and %d times in portions", v, n, three[v])
+		}
+	}
+}
+
+// TestDue: what a fetch is worth grows with time, at a site that publishes often sooner than at one
+// that does not, and Due is the first hour in which it is enough. Asking changes nothing.
+func TestDue(t *testing.T) {
+	blog := func(every int) *Best { // a site whose home page shows one page every so many days
+		b := NewBest(0)
+		for v := range graph.Node(20) {
+			b.Learn(v, Profile{Home: v == 0, Depth: 2})
+		}
+		next := graph.Node(20)
+		for day := 1; day <= 60; day++ {
+			b.Begin(Time(day)*aDay, 1)
+			var fresh []graph.Node
+			if v, _ := b.Next(); v == 0 && day%every == 0 {
+				fresh = []graph.Node{next}
+				b.Learn(next, Profile{Depth: 2})
+				next++
+			}
+			b.Observe(Refetch{Page: 0, Cost: 1, Led: fresh, Found: fresh})
+			b.End(Cycle{New: len(fresh), H: NewCoverGraph(fresh, nil, []graph.Node{0}, func(v graph.Node) []graph.Node { return fresh })})
+		}
+		return b
+	}
+	often, seldom := blog(1), blog(10)
+	before := string(often.AppendState(nil))
+	last := 0.0
+	for h := Time(1); h < 24*20; h += 7 {
+		at := 60*aDay + h*aDay/24
+		w := often.Worth(at)
+		if w < last {
+			t.Fatalf("%d hours later a fetch is worth %g, and was worth %g before", h, w, last)
+		}
+		if s := seldom.Worth(at); s >= w {
+			t.Errorf("%d hours later a fetch is worth %g at a site that publishes each day, %g at one that does every tenth", h, w, s)
+		}
+		last = w
+	}
+	if day := often.Worth(61 * aDay); day < .3 || day > 1.2 {
+		t.Errorf("a day later a fetch is expected to find %g publications of the one that there is", day)
+	}
+	for _, worth := range []float64{.2, .4, .8} {
+		at, ok := often.Due(worth)
+		if !ok || often.Worth(at) < worth || often.Worth(at-aDay/24) >= worth {
+			t.Errorf("due at %d (%v), worth %g then and %g an hour before, want the first hour with %g", at, ok, often.Worth(at), often.Worth(at-aDay/24), worth)
+		}
+	}
+	if at, ok := seldom.Due(100); ok {
+		t.Errorf("a hundred publications are due at %d", at)
+	}
+	if string(often.AppendState(nil)) != before {
+		t.Error("asking has changed the state")
 	}
 }

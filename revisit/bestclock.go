@@ -2,69 +2,79 @@ package revisit
 
 import "math"
 
-// A clock counts a site's cycles and tells how much of what was seen in one is left in another.
-// It runs by discovery: a cycle that found new pages is one unit of exposure, an idle one only a
-// part, so that a site which sleeps does not make its documents look worthless.
+// A clock numbers cycles, knows when each began, and tells how much of what was seen at one is left
+// at another. What was seen fades with time and with what was seen since: a site that publishes
+// much shows soon that it has changed its ways.
 //
-// tick must come once a cycle, at its end, before anything asks for exposure up to that cycle.
+// tick must come once a cycle, at its end, before anything asks for the time watched up to it.
 type clock struct {
-	cycle   int       // the current one, from 1; 0: the first crawl
-	decay   float64   // what a cycle leaves
-	idle    float64   // exposure of a cycle without new pages
-	watched []float64 // by cycle that ended: Σ_{d≤cycle} decay^(cycle−d) × exposure of d
-	faded   []float64 // decay^cycles, for the usual numbers
-	hidden  []float64 // by cycles since a fetch: see unseen
+	cycle int      // the current one, from 1; 0: the first crawl
+	at    []moment // by cycle, from 0
 }
 
-func newClock(decay, idle float64) clock {
-	c := clock{decay: decay, idle: idle, watched: []float64{0}}
-	for i := range 128 {
-		c.faded = append(c.faded, math.Pow(decay, float64(i)))
-		c.hidden = append(c.hidden, 1-math.Pow(staysSeen, float64(i)))
+// A moment is a cycle.
+type moment struct {
+	day   float64 // since the epoch; of cycle 0 when the last document of the first crawl was fetched
+	left  float64 // log of what is left now of what was there at first, less than 0
+	watch float64 // faded: how much could be seen up to then, in publications
+}
+
+func newClock() clock { return clock{at: []moment{{}}} }
+
+const secondsADay = 24 * 60 * 60
+
+// began moves cycle 0 to the last fetch of the first crawl.
+func (c *clock) began(seen Time) { c.at[0].day = max(c.at[0].day, float64(seen)/secondsADay) }
+
+// begin begins a cycle and returns the days since the one before. Where it is not known when the
+// first crawl was, it was a day before the first cycle.
+func (c *clock) begin(now Time) (days float64) {
+	day := float64(now) / secondsADay
+	if c.cycle == 0 && c.at[0].day == 0 {
+		c.at[0].day = day - 1
 	}
-	return c
+	c.cycle++
+	last := c.at[len(c.at)-1]
+	c.at = append(c.at, moment{day: max(day, last.day), left: last.left, watch: last.watch})
+	return c.days()
 }
 
-// tick ends a cycle.
-func (c *clock) tick(foundPages bool) {
-	more := c.idle
+// days is the time between the cycle and the one before.
+func (c *clock) days() float64 { return c.since(int32(c.cycle - 1)) }
+
+// since is the time since a cycle, in days.
+func (c *clock) since(cycle int32) float64 { return c.at[c.cycle].day - c.at[cycle].day }
+
+// tick ends a cycle. One that found pages watched one publication, and each day counts as a part of
+// one.
+func (c *clock) tick(foundPages bool, p *Prior) {
+	days := c.days()
+	watched := p.Idle * days
 	if foundPages {
-		more = 1
+		watched++
 	}
-	watched := c.watched[c.cycle-1]*c.decay + more
-	c.watched = append(c.watched, watched)
+	now, before := &c.at[c.cycle], &c.at[c.cycle-1]
+	now.left = before.left - p.Forget*days - p.Adapt*watched
+	now.watch = before.watch*math.Exp(now.left-before.left) + watched
 }
 
-// fade returns what is left now of what there was at a cycle.
-func (c *clock) fade(since int32) float64 { return c.fadeTo(since, int32(c.cycle)) }
+// fade is what is left at one cycle of what there was at another. Within a cycle nothing fades:
+// until tick the current one is as the one before.
+func (c *clock) fade(from, to int32) float64 { return math.Exp(c.at[to].left - c.at[from].left) }
 
-func (c *clock) fadeTo(from, to int32) float64 {
-	if n := int(to - from); n < len(c.faded) {
-		return c.faded[n]
-	}
-	return math.Pow(c.decay, float64(to-from))
-}
+// faded is what the cycle before left.
+func (c *clock) faded() float64 { return c.fade(int32(max(0, c.cycle-2)), int32(c.cycle-1)) }
 
-// between returns Σ decay^(until−d) × exposure of d over the cycles d after since up to until.
+// between is how much could be seen after a cycle up to another, faded as of that.
 func (c *clock) between(since, until int32) float64 {
-	return max(0, c.watched[until]-c.watched[since]*c.fadeTo(since, until))
+	return max(0, c.at[until].watch-c.at[since].watch*c.fade(since, until))
 }
 
-// exposure returns what d was watched for until its last fetch, faded. Documents that became
-// known and were last fetched in the same cycles have the same.
-func (c *clock) exposure(d *doc) float64 {
-	return c.between(int32(d.profile.Born), d.last) * c.fade(d.last)
+// watchedNow is what d was watched for until its last fetch, faded.
+func (c *clock) watchedNow(d *doc) float64 {
+	return float64(d.watched) * c.fade(d.last, int32(c.cycle))
 }
 
-// staysSeen is the share of what a document leads to that its last fetch is taken to have shown,
-// a cycle later; of the rest as much, in each cycle that follows.
-const staysSeen = .8
-
-// unseen returns how much of what a document leads to no fetch has shown, some cycles after
-// the last one.
-func (c *clock) unseen(cycles int) float64 {
-	if cycles < len(c.hidden) {
-		return c.hidden[cycles]
-	}
-	return 1 - math.Pow(staysSeen, float64(cycles))
-}
+// pending is what a time without a look is worth, in days: each later day less than the one before,
+// since what waits is of less use, or somebody else shows it.
+func pending(days, delay float64) float64 { return delay * math.Log1p(days/delay) }

@@ -1,208 +1,265 @@
 package revisit
 
 import (
-	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 
 	"forage/graph"
 )
 
-// A pattern is a column of a past cycle's H_t: pages that the same documents showed. It stands
-// for what such documents will show again. Its weight fades with its age; its urgency grows with
-// every cycle, and a fetch of a document that shows it takes most of it away, so that the next
-// document chosen is one that shows something else.
+// mostProbes bounds the pages of the first crawl that are followed. With 512 as much is found as
+// with all, on sites of some thousand pages.
+const mostProbes = 512
+
+// patterns are what documents are known to show: probes, pages of the first crawl, by their links
+// when they were last looked at, and publications found since.
 //
-// live holds the patterns of the last cfg.memory cycles, ascending by cycle; a pattern's number is
-// base plus its place there and never changes. A document's entries may name numbers below base
-// until forget drops them: whoever reads entries skips those.
+// Documents that link to the same probes are of one class, and most are: what a site's navigation
+// links to is kept once.
 type patterns struct {
-	live      []pattern
-	base      int32     // number of live[0]
-	entries   [][]entry // by document: the patterns that it shows, each once a fetch or cycle that showed it
-	patternOf []int32   // by page: number of the pattern that it is part of; −1: none
+	probes  []graph.Node // ascending
+	waiting []pattern    // by probe
+	classes [][]int32    // ascending probes; number 0 links to none
+	classOf map[string]int32
+	sums    []sum // by class
 
-	count   []int32 // scratch of showed, by live pattern, all 0 between calls
-	touched []int32 // scratch of showed
+	live      []pattern // publications found, by number from base, in the order in which they were found
+	base      int32
+	entries   []entry
+	patternOf []int32 // by page: number of the publication that it is part of; −1: none
+
+	fetches int // that changed sums
+	scratch []int32
 }
 
-// entry is a pattern that a document shows.
-type entry struct {
-	p      int32   // number of the pattern
-	share  float32 // of the pattern's pages
-	credit float32 // what counts for the document itself: its role may have the rest
-}
-
+// A pattern is a probe or a publication.
 type pattern struct {
-	cycle   int32
-	pages   int32
-	news    float64 // n_d, pages found in its cycle
-	urgency float64
-	value   float64 // faded weight × urgency
-	pools   []share // ascending by pool: what the pools' documents showed of it
+	weight float64 // in publications, faded
+	days   float64 // pending
+	value  float64 // weight × pending(days)
+	pages  int32
 }
 
-// share is how much of a pattern the documents of a pool showed, one after another.
-type share struct {
-	pool  int32
-	share float64
+// An entry says that a document shows a publication.
+type entry struct {
+	pattern int32
+	share   float32 // of its pages
+	next    int32   // of the document's; −1: none
 }
 
-// add adds to the share of a pool. O(log pools).
-func (p *pattern) add(pool int32, part float64) {
-	at, ok := slices.BinarySearchFunc(p.pools, pool, func(in share, pool int32) int { return cmp.Compare(in.pool, pool) })
-	if !ok {
-		p.pools = slices.Insert(p.pools, at, share{pool: pool})
+// A sum is what the probes of a class are worth, as of some number of fetches.
+type sum struct {
+	value float64
+	as    int
+}
+
+func newPatterns() patterns {
+	return patterns{classes: [][]int32{nil}, classOf: map[string]int32{"": 0}, sums: make([]sum, 1)}
+}
+
+// chosen reports whether the probes are.
+func (s *patterns) chosen() bool { return s.probes != nil }
+
+// choose takes the probes from the pages, evenly: pages of a directory have numbers side by side.
+func (s *patterns) choose(docs []doc) {
+	var pages []graph.Node
+	for v := range docs {
+		if docs[v].kind >= 0 && docs[v].isPage {
+			pages = append(pages, graph.Node(v))
+		}
 	}
-	p.pools[at].share += part
+	n := min(len(pages), mostProbes)
+	s.probes = make([]graph.Node, n)
+	for i := range n {
+		s.probes[i] = pages[i*len(pages)/n]
+	}
+	s.setProbes()
 }
 
-// age lets all patterns grow more urgent by one cycle and drops those that are too old.
-func (b *Best) age() {
+func (s *patterns) setProbes() {
+	s.waiting = make([]pattern, len(s.probes))
+	for i := range s.waiting {
+		s.waiting[i] = pattern{weight: 1 / float64(len(s.probes)), pages: 1}
+	}
+}
+
+// classWith returns the class of documents that link to the probes of a class and those among to.
+func (s *patterns) classWith(class int32, to []graph.Node) int32 {
+	probes := append(s.scratch[:0], s.classes[class]...)
+	for _, u := range to {
+		if i, ok := slices.BinarySearch(s.probes, u); ok {
+			probes = append(probes, int32(i))
+		}
+	}
+	slices.Sort(probes)
+	s.scratch = slices.Compact(probes)
+	return s.class(s.scratch)
+}
+
+// class returns the number of a class, a new one for a new one.
+func (s *patterns) class(probes []int32) int32 {
+	key := make([]byte, 0, 64)
+	for _, p := range probes {
+		key = binary.LittleEndian.AppendUint16(key, uint16(p))
+	}
+	c, ok := s.classOf[string(key)]
+	if !ok {
+		c = int32(len(s.classes))
+		s.classOf[string(key)] = c
+		s.classes = append(s.classes, slices.Clone(probes))
+		s.sums = append(s.sums, sum{as: -1})
+	}
+	return c
+}
+
+// sumOf returns what the probes of a class are worth now.
+func (s *patterns) sumOf(class int32) float64 {
+	c := &s.sums[class]
+	if c.as != s.fetches {
+		// Two sums, so that an addition need not wait for the one before.
+		var even, odd float64
+		probes := s.classes[class]
+		for len(probes) > 1 {
+			even += s.waiting[probes[0]].value
+			odd += s.waiting[probes[1]].value
+			probes = probes[2:]
+		}
+		if len(probes) > 0 {
+			even += s.waiting[probes[0]].value
+		}
+		c.value, c.as = even+odd, s.fetches
+	}
+	return c.value
+}
+
+// wait lets days pass, and lets left remain of what publications weigh.
+func (s *patterns) wait(days, left, delay float64) {
+	for i := range s.waiting {
+		p := &s.waiting[i]
+		p.days += days
+		p.value = p.weight * pending(p.days, delay)
+	}
+	for i := range s.live {
+		p := &s.live[i]
+		p.days += days
+		p.weight *= left
+		p.value = p.weight * pending(p.days, delay)
+	}
+	s.fetches++
+}
+
+// relieve takes away what a fetch of d has shown, as far as that is sure.
+func (s *patterns) relieve(d *doc, sure float64, prior *Prior) {
+	shown := (1 - prior.Left) * sure
+	relieve := func(p *pattern, shown float64) {
+		p.days *= 1 - shown
+		p.value = p.weight * pending(p.days, prior.Delay)
+	}
+	for _, i := range s.classes[d.class] {
+		relieve(&s.waiting[i], shown)
+	}
+	for i := d.shows; i >= 0; i = s.entries[i].next {
+		e := &s.entries[i]
+		relieve(s.publication(e.pattern), shown*float64(e.share))
+	}
+	s.fetches++
+}
+
+// allSeen takes in that every document was fetched.
+func (s *patterns) allSeen() {
+	for i := range s.waiting {
+		s.waiting[i].days = 0
+	}
+	for i := range s.live {
+		s.live[i].days = 0
+	}
+}
+
+// publication returns the publication of a number.
+func (s *patterns) publication(number int32) *pattern { return &s.live[number-s.base] }
+
+// show notes that d shows a publication.
+func (s *patterns) show(d *doc, number int32, share float32) {
+	s.entries = append(s.entries, entry{number, share, d.shows})
+	d.shows = int32(len(s.entries) - 1)
+}
+
+// showed takes in the pages that a fetch of d led to, by publication. Pages of this cycle are of
+// none before found.
+func (s *patterns) showed(d *doc, led []graph.Node) {
+	s.scratch = s.scratch[:0]
+	for _, y := range led {
+		if p := s.patternOf[y]; p >= 0 {
+			s.scratch = append(s.scratch, p)
+		}
+	}
+	slices.Sort(s.scratch)
+	for i := 0; i < len(s.scratch); {
+		n := i + 1
+		for n < len(s.scratch) && s.scratch[n] == s.scratch[i] {
+			n++
+		}
+		p := s.scratch[i]
+		s.show(d, p, float32(n-i)/float32(s.publication(p).pages))
+		i = n
+	}
+}
+
+// found turns the columns of a cycle's H_t into publications. A cycle that found many pages counts
+// for more than one that found one, but not in proportion: pages that come at once are shown at
+// once.
+func (s *patterns) found(h *CoverGraph, docs []doc, burst float64) {
+	first := s.base + int32(len(s.live))
+	n := float64(h.NumNew())
+	for i, column := range h.New {
+		s.live = append(s.live, pattern{weight: float64(len(column)) * math.Pow(n, burst-1), pages: int32(len(column))})
+		for _, y := range column {
+			s.patternOf[y] = first + int32(i)
+		}
+	}
+	for g, old := range h.Old {
+		for _, v := range old {
+			for _, col := range h.Cols[g] {
+				s.show(&docs[v], first+col, 1)
+			}
+		}
+	}
+}
+
+// Publications that weigh less than faint are forgotten, when they are half of all.
+const (
+	faint     = .002
+	leastLive = 256
+)
+
+// forget drops publications that no longer count, and the entries of documents for them.
+func (s *patterns) forget(docs []doc) {
 	drop := 0
-	for drop < len(b.live) && int32(b.cycle)-b.live[drop].cycle > b.cfg.memory {
+	for drop < len(s.live) && s.live[drop].weight < faint {
 		drop++
 	}
-	b.live, b.count, b.base = b.live[drop:], b.count[drop:], b.base+int32(drop)
-	for i := range b.live {
-		p := &b.live[i]
-		p.urgency = min(b.cfg.most, b.cfg.grow*p.urgency+1)
+	if drop < leastLive || 2*drop < len(s.live) {
+		return
 	}
-	if drop > 0 {
-		for i := range b.entries {
-			b.forget(i)
+	s.base += int32(drop)
+	s.live = slices.Clone(s.live[drop:])
+	for y, p := range s.patternOf {
+		if p < s.base {
+			s.patternOf[y] = -1
 		}
 	}
-}
-
-// forget drops a document's entries for patterns that are gone.
-func (s *patterns) forget(i int) {
-	e := s.entries[i]
-	n := 0
-	for n < len(e) && e[n].p < s.base {
-		n++
-	}
-	if n > 0 {
-		s.entries[i] = slices.DeleteFunc(e, func(e entry) bool { return e.p < s.base })
-	}
-}
-
-// weigh values all patterns, and so all pools. Within a cycle relieve and showed keep the values up
-// to date.
-func (b *Best) weigh() {
-	for i := range b.pools {
-		b.pools[i].sum = 0
-	}
-	for i := range b.live {
-		p := &b.live[i]
-		p.value = float64(p.pages) * math.Pow(p.news, -b.cfg.size) * p.urgency * b.fade(p.cycle)
-		for _, in := range p.pools {
-			b.pools[in.pool].sum += p.value * in.share
-		}
-	}
-}
-
-// relieve makes less urgent what v usually shows, because v was fetched.
-func (b *Best) relieve(v graph.Node) {
-	for _, e := range b.entries[v] {
-		if e.p < b.base {
-			continue
-		}
-		p := &b.live[e.p-b.base]
-		lost := p.value * float64(e.share) * (1 - b.cfg.left)
-		p.urgency *= 1 - float64(e.share)*(1-b.cfg.left)
-		p.value -= lost
-		for _, in := range p.pools {
-			b.pools[in.pool].sum -= lost * in.share
-		}
-	}
-}
-
-// showed takes in the pages that a fetch of v led to, by pattern. Pages of this cycle have none
-// before End.
-func (b *Best) showed(v graph.Node, led []graph.Node) {
-	d := &b.docs[v]
-	b.touched = b.touched[:0]
-	for _, y := range led {
-		if p := b.patternOf[y] - b.base; p >= 0 {
-			if b.count[p] == 0 {
-				b.touched = append(b.touched, p)
-			}
-			b.count[p]++
-		}
-	}
-	slices.Sort(b.touched)
-	for _, i := range b.touched {
-		p := &b.live[i]
-		part := float32(b.count[i]) / float32(p.pages)
-		b.count[i] = 0
-		b.show(v, i, part)
-		in := poolOf(d.profile.Template)
-		p.add(in, float64(part))
-		b.pools[in].sum += p.value * float64(part)
-		if d.formerHolder {
-			if role := b.held(v, p.cycle); role >= 0 {
-				in := roleIn(d.profile.Template, role)
-				p.add(in, float64(part))
-				b.pools[in].sum += p.value * float64(part)
+	kept := make([]entry, 0, len(s.entries)/2)
+	for v := range docs {
+		tail := &docs[v].shows // where the next entry kept is to be named
+		for i := docs[v].shows; i >= 0; i = s.entries[i].next {
+			if e := s.entries[i]; e.pattern >= s.base {
+				*tail = int32(len(kept))
+				kept = append(kept, entry{e.pattern, e.share, -1})
+				tail = &kept[len(kept)-1].next
 			}
 		}
+		*tail = -1
 	}
-}
-
-// show adds live[i] to what v shows. Where v showed it in a role, most of the credit goes with the
-// role to its next holder: in this cycle's patterns at once, since roles change at its end.
-func (b *Best) show(v graph.Node, i int32, part float32) {
-	d, credit := &b.docs[v], part
-	p := &b.live[i]
-	if d.formerHolder {
-		role := b.held(v, p.cycle)
-		if role >= 0 && (role != d.role || int(p.cycle) == b.cycle) {
-			credit *= float32(b.cfg.handed)
-		}
-	}
-	b.entries[v] = append(b.entries[v], entry{b.base + i, part, credit})
-}
-
-// keep turns the columns of a cycle's H_t into patterns.
-func (b *Best) keep(h *CoverGraph) {
-	t, first := int32(b.cycle), int32(len(b.live))
-	n := float64(h.NumNew())
-	for _, column := range h.New {
-		b.live = append(b.live, pattern{cycle: t, pages: int32(len(column)), news: n})
-		b.count = append(b.count, 0)
-		for _, y := range column {
-			b.patternOf[y] = b.base + int32(len(b.live)) - 1
-		}
-	}
-	showing := make(map[int32]float64) // by pool: documents of a group
-	for g, docs := range h.Old {
-		clear(showing)
-		for _, v := range docs {
-			d := &b.docs[v]
-			if d.last < 0 {
-				continue
-			}
-			for _, col := range h.Cols[g] {
-				b.show(v, first+col, 1)
-			}
-			showing[poolOf(d.profile.Template)]++
-			if d.formerHolder {
-				if role := b.held(v, t); role >= 0 {
-					showing[roleIn(d.profile.Template, role)]++
-				}
-			}
-		}
-		var order []int32 // of showing, so that sums do not depend on the order of a map
-		for in := range showing {
-			order = append(order, in)
-		}
-		slices.Sort(order)
-		for _, col := range h.Cols[g] {
-			p := &b.live[first+col]
-			for _, in := range order {
-				p.add(in, showing[in])
-			}
-		}
-	}
+	s.entries = kept
 }

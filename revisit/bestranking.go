@@ -1,9 +1,7 @@
 package revisit
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"forage/graph"
 	"forage/internal/heap"
@@ -11,113 +9,101 @@ import (
 
 // A ranking is the documents of a cycle by what a fetch of each is worth.
 //
-// Peers are documents of which the same is known, however long each was watched: whatever a cycle
-// shows, they stay in their order, the least watched first. So the heap holds no more than the
-// first of each lot of peers, and next leads to the others. If it held all, each fetch of a
-// template would have all others of it valued anew.
+// Documents of which the same is known, as of pages of one template that were not fetched since they
+// were found, are alike: whatever a cycle shows, they are worth the same. So the heap holds no more
+// than the first of those that are alike, and next leads to the others. If it held all, each fetch of
+// one would have all others like it valued anew.
 type ranking struct {
 	heap  heap.Heap[scored] // values as of when each was looked at last
-	next  []graph.Node      // by document: the next of its peers; graph.None
-	peers []peer            // scratch of rank
-	taken []int32           // by template: documents fetched in this cycle
+	next  []graph.Node      // by document: the next one alike; graph.None
+	first map[alike]graph.Node
 }
 
-// A peer is a document and what its place in the order of peers depends on.
-type peer struct {
-	known uint64  // a hash of all that the value depends on but for shown
-	shown float64 // exposure now
-	v     graph.Node
+// alike is what is known of documents that show no publication.
+type alike struct {
+	kind, watched float32
+	last, class   int32
+	missed, isEnd bool
 }
 
-// missedOnce is the factor for a document that was gone when it was fetched last.
+// A prospect is what a fetch is expected to find, in publications × days pending, by the reason to expect
+// it.
+type prospect struct{ links, kind, shown float64 }
+
+// expect returns what a fetch of v is expected to find.
+func (b *Best) expect(v graph.Node) prospect {
+	d, p := &b.docs[v], b.prior
+	kind := float64(d.kind)
+	if d.isEnd {
+		kind += p.End
+	}
+	w := prospect{
+		links: p.Strength * b.sumOf(d.class),
+		kind:  p.Strength * kind * pending(b.since(d.last), p.Delay),
+	}
+	for i := d.shows; i >= 0; i = b.entries[i].next {
+		w.shown += b.publication(b.entries[i].pattern).value * float64(b.entries[i].share)
+	}
+	watched := p.Strength + b.watchedNow(d)
+	return prospect{w.links / watched, w.kind / watched, w.shown / watched}
+}
+
+// guessed is what is expected of a fetch for what its document is and links to, as far as such
+// guesses came true on this site.
+func (b *Best) guessed(w *prospect) float64 {
+	trusted := func(t trust) float64 { return (b.prior.Trust + t.found) / (b.prior.Trust + t.expected) }
+	return w.links*trusted(b.links) + w.kind*trusted(b.kinds)
+}
+
+// missedOnce is the factor for a document that was gone when it was fetched last: it gets a second
+// look when little else is worth one.
 const missedOnce = .1
 
-// rank values all documents that can be fetched.
-func (b *Best) rank() {
-	b.peers = b.peers[:0]
-	for i := range b.docs {
-		b.next[i] = graph.None
-		if d := &b.docs[i]; d.last >= 0 && d.misses < 2 {
-			v := graph.Node(i)
-			b.peers = append(b.peers, peer{b.known(v), b.exposure(d), v})
-		}
+// value is what a fetch of v is worth: what it is expected to find and some of what it may.
+func (b *Best) value(v graph.Node) float64 {
+	d, p := &b.docs[v], b.prior
+	w := b.expect(v)
+	x := b.guessed(&w) + w.shown
+	x += p.Optimism * math.Sqrt(x*pending(b.since(d.last), p.Delay)/(p.Strength+b.watchedNow(d)))
+	if d.misses > 0 {
+		x *= missedOnce
 	}
-	slices.SortFunc(b.peers, func(x, y peer) int { // mostly decided by the first
-		if x.known != y.known {
-			return cmp.Compare(x.known, y.known)
+	return x
+}
+
+// rank values all documents that can be fetched, from the last to the first, so that those alike are in
+// the order of their numbers.
+func (b *Best) rank() {
+	clear(b.first)
+	for i := len(b.docs) - 1; i >= 0; i-- {
+		d, v := &b.docs[i], graph.Node(i)
+		b.next[v] = graph.None
+		if d.kind < 0 || d.misses > 1 {
+			continue
 		}
-		return cmp.Or(cmp.Compare(x.shown, y.shown), cmp.Compare(x.v, y.v))
-	})
-	next := graph.None
-	for i := len(b.peers) - 1; i >= 0; i-- {
-		p := &b.peers[i]
-		b.next[p.v], next = next, p.v
-		if i == 0 || b.peers[i-1].known != p.known {
-			b.heap.Items = append(b.heap.Items, scored{b.value(p.v), p.v})
-			next = graph.None
+		if d.shows >= 0 {
+			b.heap.Items = append(b.heap.Items, scored{b.value(v), v})
+			continue
 		}
+		of := alike{d.kind, d.watched, d.last, d.class, d.misses > 0, d.isEnd}
+		if first, ok := b.first[of]; ok {
+			b.next[v] = first
+		}
+		b.first[of] = v
+	}
+	for _, v := range b.first { // in the order of a map, on which nothing depends: the heap's order is total
+		b.heap.Items = append(b.heap.Items, scored{b.value(v), v})
 	}
 	b.heap.Init()
 }
 
-// known returns a hash of all that value depends on but the exposure of v. What is added to value
-// must be added here.
-func (b *Best) known(v graph.Node) uint64 {
-	d := &b.docs[v]
-	sum := mixed(math.Float64bits(b.promise(d)))
-	sum = mixed(sum ^ uint64(d.profile.Template)<<16 ^ uint64(uint8(d.role))<<8 ^ uint64(d.misses))
-	for _, e := range b.entries[v] {
-		if e.p >= b.base {
-			sum += mixed(uint64(e.p)<<32 | uint64(math.Float32bits(e.credit)))
-		}
-	}
-	return sum
-}
-
-// promise is what the prior expects of d now. The prior was learnt from documents fetched in every
-// cycle, so it is scaled to 1 for those.
-func (b *Best) promise(d *doc) float64 {
-	return b.prior.Of(&d.profile, d.role == lastPage) * b.unseen(b.cycle-int(d.last)) / (1 - staysSeen)
-}
-
-// value is what a fetch of v is worth now, as a share of a cycle's new pages: what is expected of
-// its kind, corrected by its template and its role, then what it has shown itself, over the time
-// that it was watched. Fetches mostly lower it; where one raises it, by showing more of an old
-// pattern, the heap learns of that when the document comes to the top.
-func (b *Best) value(v graph.Node) float64 {
-	d := &b.docs[v]
-	m := b.promise(d)
-	T := d.profile.Template
-	if d.role != lastPage {
-		m = b.expected(poolOf(T), m)
-	}
-	if d.role >= 0 {
-		m = b.expected(roleIn(T, d.role), m)
-	}
-	if over := b.taken[T] - b.cfg.saturation; over > 0 {
-		m /= 1 + float64(over)
-	}
-	for _, e := range b.entries[v] {
-		if e.p >= b.base {
-			m += b.live[e.p-b.base].value * float64(e.credit)
-		}
-	}
-	m *= b.fates.alive(T, d.role == lastPage) / (b.exposure(d) + 1)
-	if d.misses > 0 {
-		m *= missedOnce
-	}
-	if b.duplicates.isDuplicate(v) {
-		m *= b.cfg.duplicate
-	}
-	return m
-}
-
 // top returns the document that is worth most, lazily: the first of the heap is valued anew, and
-// stays if it is still the first.
-func (b *Best) top() (graph.Node, bool) {
+// stays if it is still the first. Within a cycle no document comes to be worth more, but for one
+// that shows more of an old publication than was known, which has been fetched then.
+func (b *Best) top() (value float64, v graph.Node, ok bool) {
 	for b.heap.Len() > 0 {
 		top := b.heap.Items[0]
-		if v := b.waiting(top.v); v != top.v {
+		if v := b.remaining(top.v); v != top.v {
 			if v == graph.None {
 				b.heap.Pop()
 			} else {
@@ -132,15 +118,59 @@ func (b *Best) top() (graph.Node, bool) {
 				continue
 			}
 		}
-		return top.v, true
+		return now, top.v, true
 	}
-	return 0, false
+	return 0, 0, false
 }
 
-// waiting returns the first of v and its peers after it that was not fetched; graph.None: all were.
-func (b *Best) waiting(v graph.Node) graph.Node {
-	for v != graph.None && b.done[v] {
+// drop takes the first of the heap out of it, so that it is named once a cycle, fetched or not.
+func (b *Best) drop(v graph.Node) {
+	if v = b.remaining(b.next[v]); v == graph.None {
+		b.heap.Pop()
+	} else {
+		b.heap.Replace(scored{b.value(v), v})
+	}
+}
+
+// remaining returns the first of v and those alike after it that was not fetched in this cycle;
+// graph.None: all were.
+func (b *Best) remaining(v graph.Node) graph.Node {
+	for v != graph.None && int(b.docs[v].last) == b.cycle {
 		v = b.next[v]
 	}
 	return v
+}
+
+// listEnds knows the last page of each list that goes on over numbered pages.
+type listEnds []listEnd // by number of the list; 0 is none
+
+type listEnd struct {
+	pages  int32      // known
+	last   graph.Node // the page of the largest number; graph.None: none
+	number int        // that number
+	isList bool       // not years, say, which leave gaps below
+}
+
+// extend adds a page to its list. It returns the page that is the last of it no more, and the one
+// that is now, if they change.
+func (l *listEnds) extend(v graph.Node, p *Profile) (before, after graph.Node) {
+	before, after = graph.None, graph.None
+	if p.List == 0 {
+		return before, after
+	}
+	for int(p.List) >= len(*l) {
+		*l = append(*l, listEnd{last: graph.None})
+	}
+	end := &(*l)[p.List]
+	if end.isList {
+		before = end.last
+	}
+	end.pages++
+	if end.last == graph.None || p.Number > end.number {
+		end.last, end.number = v, p.Number
+	}
+	if end.isList = IsDense(end.number, int(end.pages)); end.isList {
+		after = end.last
+	}
+	return before, after
 }

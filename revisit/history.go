@@ -13,15 +13,15 @@ import (
 // weigh √|Y|/|Y| each, faded by α a cycle; covering a column leaves 1−ρ of its weight, as no
 // document can be relied on. Roles: the newest four of a template inherit, at half weight,
 // what earlier holders of their rank covered. When the ranked list is exhausted, documents
-// that never led to anything follow, by the prior that Best uses, those fetched longest ago
+// that never led to anything follow, by what is usual for their kind, those fetched longest ago
 // first among equals.
 //
 // It works from the fetches of partial cycles, too, but knows then only what these showed. Time
 // O(documents and columns of the H_t kept + k × lots that count for a column) a cycle.
 type History struct {
 	roster
-	roles     []int8 // by document: its rank in its template, −1 none
-	newest    [][]rank
+	roles     []int8   // by document: its rank in its template, −1 none
+	newest    [][]rank // by template: its newest documents, newest first
 	size      []int
 	cycles    []cycleOf // the latest that found pages
 	heap      heap.Heap[scored]
@@ -34,6 +34,15 @@ type History struct {
 }
 
 var _ Replayer = (*History)(nil)
+
+// maxRoles is how many of a template's newest documents inherit.
+const maxRoles = 4
+
+// A rank is a document among the newest of its template.
+type rank struct {
+	born int
+	v    graph.Node
+}
 
 // cycleOf is the H of a past cycle, with who held which role.
 type cycleOf struct {
@@ -261,7 +270,7 @@ func (p *History) tail(n int) {
 	for v := range p.profiles {
 		if !p.done[v] && p.candidate(graph.Node(v)) {
 			age := float64(p.cycle - int(p.last[v]))
-			p.heap.Items = append(p.heap.Items, scored{prior.Of(&p.profiles[v], false) * (1 - math.Pow(.8, age)), graph.Node(v)})
+			p.heap.Items = append(p.heap.Items, scored{usual.of(&p.profiles[v]) * (1 - math.Pow(.8, age)), graph.Node(v)})
 		}
 	}
 	p.heap.Init()

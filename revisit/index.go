@@ -126,7 +126,7 @@ func (p *Index) Learn(v graph.Node, profile Profile) {
 
 // enter sets what priced takes from a profile.
 func (p *Index) enter(v graph.Node, profile *Profile) {
-	d, c := &p.docs[v], prior.Of(profile, false)
+	d, c := &p.docs[v], usual.of(profile)
 	i := slices.Index(p.priors, c)
 	if i < 0 {
 		i, p.priors = len(p.priors), append(p.priors, c)
@@ -214,7 +214,7 @@ func (p *Index) take(n int) {
 
 // Next returns the document with the largest index, or the one fetched longest ago.
 func (p *Index) Next() (graph.Node, bool) {
-	if p.Audit() {
+	if p.audits() {
 		if v, ok := p.oldest(nil); ok {
 			return v, true
 		}
@@ -234,13 +234,13 @@ func (p *Index) Next() (graph.Node, bool) {
 	}
 }
 
-// Audit reports whether Next returned the document fetched longest ago.
-func (p *Index) Audit() bool { return p.fetches%indexAudit == indexAudit-1 }
+// audits reports whether the next fetch goes to the document fetched longest ago.
+func (p *Index) audits() bool { return p.fetches%indexAudit == indexAudit-1 }
 
 // Observe credits the document and puts it back into the calendar.
 func (p *Index) Observe(v Refetch) {
 	d := &p.docs[v.Page]
-	if !p.Audit() {
+	if !p.audits() {
 		p.worth = p.value(d)
 	}
 	p.fetches++

@@ -43,7 +43,7 @@ func (p *naiveIndex) Learn(v graph.Node, profile Profile) {
 func (p *naiveIndex) gap(v graph.Node) float64 { return float64(p.cycle) - float64(p.last[v]) }
 
 func (p *naiveIndex) rate(v graph.Node) float64 {
-	c, r := prior.Of(&p.profiles[v], false), p.rates[p.profiles[v].Template]
+	c, r := usual.of(&p.profiles[v]), p.rates[p.profiles[v].Template]
 	a0 := max((r.n+4*c)/(r.e+4), 1e-9)
 	return (p.n[v] + .3*c/max(c, .05)) / (p.e[v] + .3/max(a0, .05))
 }

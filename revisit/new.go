@@ -12,12 +12,7 @@ type Config struct {
 	Alpha float64 // decay of a full recrawl per cycle in od-win, in (0, 1]; 0 means 1
 	Seed  uint64  // of everything random (uniform, bandit)
 	Stop  float64 // stop when a fetch is expected to find less than this share of a cycle's new pages; 0: never
-	Prior *Prior  // of best; nil: the one that comes with it
-
-	// Perturb, unless 0, is a seed that moves the constants of best by up to a tenth. A single
-	// run over a few sites tells as much of luck as of the policy: a page fetched a week earlier
-	// may bring hundreds. The mean of runs with different seeds tells more.
-	Perturb uint64
+	Prior *Prior  // of best; nil: the one that comes with it. It must not change
 }
 
 // Default is the policy of a user who names none.
@@ -36,12 +31,12 @@ type Description struct {
 func Policies() []Description { return policies }
 
 var policies = []Description{
-	{Name: "best", Doc: "what the documents fetched so far do not show; learns from its own fetches and from full recrawls", Make: func(c Config) Policy {
-		b := newBest(bestTuning.perturbed(c.Perturb), c.Stop)
-		if c.Prior != nil {
-			b.prior = c.Prior
+	{Name: "best", Doc: "what the documents fetched so far do not show; learns from links and from its own fetches", Make: func(c Config) Policy {
+		p := c.Prior
+		if p == nil {
+			p = &shipped.Prior
 		}
-		return b
+		return newBest(p, c.Stop)
 	}},
 	{Name: "index", Doc: "a price for each document in continuous time, no full recrawls", Make: func(Config) Policy { return NewIndex() }},
 	{Name: "history", Doc: "greedy cover of what past cycles found, for sites with full recrawls", Make: func(Config) Policy { return NewHistory() }},

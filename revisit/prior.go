@@ -1,172 +1,144 @@
 package revisit
 
-import "math"
-
-// A Prior tells what share of a cycle's new pages a document shows of which nothing is known
-// but its Profile. The shares of home and of main lists are of all new pages, the others of what
-// these do not show.
-type Prior struct {
-	Home float64
-	Main float64 // main feeds and sitemaps
-	List float64 // other feeds and sitemaps
-	Last float64 // the last page of a list that goes on over numbered pages
-
-	Number float64 // factor for other numbered pages
-
-	Links [4]float64 // other pages, by documents linked to: below 5, 20, 60, more
-	Depth [3]float64 // factor by depth: 0, 1, more
-	Index [3]float64 // to be added, by depth, where the name is one that lists of pages go by
-}
-
-// prior is what Best, Index and History start from. The shares of home and main lists are
-// means over the site-weeks of PriorSites; the others were rounded by hand until Best did well
-// there: with so few sites a finer table would only learn these sites. With LearnPrior, and each
-// site with the prior that other folds taught, Best finds 0.5 percentage points less on them
-// (setting B, mean over k = 3, 10, 30 and 100, same cycle and within four, of six runs with
-// Config.Perturb).
-var prior = Prior{
-	Home: .56, Main: .66, List: .001, Last: .06, Number: .3,
-	Links: [4]float64{.001, .002, .006, .03}, Depth: [3]float64{1, .6, .2}, Index: [3]float64{.15, .05, 0},
-}
-
-// PriorSites names the sites, as their histories do, on which the default prior and the
-// constants of Best were chosen.
-func PriorSites() []string {
-	return []string{"1000ch", "111qqz", "2i2c", "aakinshin", "aboabo", "accumulo", "ada", "adron", "beeware", "crysol",
-		"dladblog", "drill", "flink", "guangchuang", "jmmv", "julialang", "kinjouj", "kubaik", "kudu", "lwg", "rustblog",
-		"sherlockes", "storm", "weekref", "wulc", "wz2100"}
-}
-
-// Of returns the share that a document shows; last says that it is the last page of a list.
-func (r *Prior) Of(p *Profile, last bool) float64 {
-	switch classOf(p, last) {
-	case classHome:
-		return r.Home
-	case classMain:
-		return r.Main
-	case classList:
-		return r.List
-	case classLast:
-		return r.Last
-	}
-	depth := min(p.Depth, 2)
-	x := r.Links[byLinks(p.Links)] * r.Depth[depth]
-	if p.List > 0 {
-		x *= r.Number
-	}
-	if p.Index {
-		x += r.Index[depth]
-	}
-	return x
-}
-
-// Classes of documents.
-const (
-	classHome = iota
-	classMain
-	classList
-	classLast
-	classPage
-	classLinks                   // and three more
-	classDepth  = classLinks + 4 // and two more
-	classIndex  = classDepth + 3
-	classNumber = classIndex + 1
-	numClasses  = classNumber + 1
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
 )
 
-func classOf(p *Profile, last bool) int {
+// A Prior is the numbers of Best. They are fitted to the histories of sites, by forage lab fit
+// revisit. A share is of a site's publications.
+type Prior struct {
+	// What documents show of what is published, beyond what their links say.
+	Home    float64 `json:"home"`    // share, of the home page
+	Feed    float64 `json:"feed"`    // share, of main feeds
+	Sitemap float64 `json:"sitemap"` // share, of main sitemaps
+	Index   float64 `json:"index"`   // share, of pages whose name is one that lists go by
+	End     float64 `json:"end"`     // share, added for the last page of a list that goes on over numbered pages
+	Page    float64 `json:"page"`    // share, of all others
+	Deeper  float64 `json:"deeper"`  // factor for Page in a directory, and once more below that
+
+	Strength float64 `json:"strength"` // publications watched that these shares and those of links count as
+	Idle     float64 `json:"idle"`     // publications that a day counts as in the time watched
+	Forget   float64 `json:"forget"`   // what a day takes from the logarithm of what was seen before
+	Adapt    float64 `json:"adapt"`    // what a publication watched takes from it
+	Delay    float64 `json:"delay"`    // days after which another day of waiting counts for half
+	Left     float64 `json:"left"`     // share that a fetch leaves to others of what its document shows
+	Reliable float64 `json:"reliable"` // publications watched that one shown makes up for
+	Burst    float64 `json:"burst"`    // a cycle that found n pages counts as n^Burst publications
+	Trust    float64 `json:"trust"`    // publications expected before guesses are judged by what came of them
+	Optimism float64 `json:"optimism"` // standard deviations added to what is expected of a fetch
+}
+
+// A Number is one of a Prior, which must lie within its limits, above 0.
+type Number struct {
+	Name        string
+	Value       *float64
+	Least, Most float64
+}
+
+// Numbers returns the numbers of p, in the order of the fields.
+func (p *Prior) Numbers() []Number {
+	return []Number{
+		{"home", &p.Home, 1e-5, 1}, {"feed", &p.Feed, 1e-5, 1}, {"sitemap", &p.Sitemap, 1e-5, 1}, {"index", &p.Index, 1e-5, 1},
+		{"end", &p.End, 1e-5, 1}, {"page", &p.Page, 1e-5, 1}, {"deeper", &p.Deeper, .01, 1},
+		{"strength", &p.Strength, .01, 100}, {"idle", &p.Idle, .001, 10}, {"forget", &p.Forget, 1e-4, 1},
+		{"adapt", &p.Adapt, 1e-4, 1}, {"delay", &p.Delay, .1, 1000}, {"left", &p.Left, .001, .9},
+		{"reliable", &p.Reliable, .01, 100}, {"burst", &p.Burst, .01, 1}, {"trust", &p.Trust, .1, 1000},
+		{"optimism", &p.Optimism, 1e-4, 10},
+	}
+}
+
+// of returns the share that a document shows beyond what its links say.
+func (p *Prior) of(d *Profile) float64 {
 	switch {
-	case p.Kind != HTML && p.Main:
-		return classMain
-	case p.Kind != HTML:
-		return classList
-	case p.Home:
-		return classHome
-	case last:
-		return classLast
+	case d.Kind == Feed && d.Main:
+		return p.Feed
+	case d.Kind == Sitemap && d.Main:
+		return p.Sitemap
+	case d.Home:
+		return p.Home
+	case d.Kind == HTML && d.Index:
+		return p.Index
 	}
-	return classPage
+	return p.Page * math.Pow(p.Deeper, float64(min(d.Depth, 2)))
 }
 
-func byLinks(n int) int {
-	switch {
-	case n < 5:
-		return 0
-	case n < 20:
-		return 1
-	case n < 60:
-		return 2
-	}
-	return 3
-}
-
-// An Experience is what documents of each class showed at one site, for LearnPrior.
-type Experience [numClasses]struct{ documents, share, split float64 }
-
-// Add counts a document in a cycle that had new pages. share is the part of these that it
-// showed, split the same with each page divided by the number of old documents that showed it.
-func (e *Experience) Add(p *Profile, last bool, share, split float64) {
-	class := classOf(p, last)
-	in := []int{class}
-	if class == classPage {
-		in = append(in, classLinks+byLinks(p.Links), classDepth+min(p.Depth, 2))
-		if p.Index {
-			in = append(in, classIndex)
-		}
-		if p.List > 0 {
-			in = append(in, classNumber)
-		}
-	}
-	for _, c := range in {
-		e[c].documents++
-		e[c].share += share
-		e[c].split += split
+// RoundPrior returns the numbers with which fitting begins, rounded by hand. They came from trials on
+// the sites that the shipped prior is fitted to.
+func RoundPrior() Prior {
+	return Prior{
+		Home: .3, Feed: .3, Sitemap: .3, Index: .05, End: .1, Page: .005, Deeper: .5,
+		Strength: 1, Idle: .05, Forget: .02, Adapt: .04, Delay: 5, Left: .15, Reliable: 4, Burst: .15, Trust: 8, Optimism: .02,
 	}
 }
 
-// LearnPrior returns the prior that other sites teach: the rate of each class, sites weighted
-// by the root of the documents that they have of it. Rates of pages are the geometric mean of
-// what one shows by itself and of its part if all that show a page share it: with the former,
-// a page of a menu that a whole site carries is worth much, with the latter nothing. That of
-// last pages is times 4, which serves best. A class that no site has keeps the default.
-func LearnPrior(sites []*Experience) Prior {
-	rate := func(class int, geometric bool) (float64, bool) {
-		var share, split, weight float64
-		for _, e := range sites {
-			if c := e[class]; c.documents > 0 {
-				w := 1 / math.Sqrt(c.documents)
-				share, split, weight = share+w*c.share, split+w*c.split, weight+w*c.documents
-			}
-		}
-		switch {
-		case weight == 0:
-			return 0, false
-		case geometric:
-			return math.Sqrt(share*split) / weight, true
-		}
-		return share / weight, true
-	}
-	out := prior
-	set := func(x *float64, factor float64, class int, geometric bool) {
-		if r, ok := rate(class, geometric); ok {
-			*x = factor * r
-		}
-	}
-	set(&out.Home, 1, classHome, false)
-	set(&out.Main, 1, classMain, false)
-	set(&out.List, 1, classList, false)
-	set(&out.Last, 4, classLast, false)
-	for i := range out.Links {
-		set(&out.Links[i], 1, classLinks+i, true)
-	}
-	if all, _ := rate(classPage, true); all > 0 {
-		for i := range out.Depth {
-			set(&out.Depth[i], 1/all, classDepth+i, true)
-		}
-		set(&out.Number, 1/all, classNumber, true)
-	}
-	for i := range out.Index {
-		set(&out.Index[i], out.Depth[i], classIndex, false)
-	}
-	return out
+// A Fit is a Prior with its origin, as it stands in a file.
+type Fit struct {
+	Origin Origin `json:"origin"`
+	Prior  Prior  `json:"prior"`
 }
+
+// An Origin says how a Prior came about, so that nobody judges it by what it was fitted to.
+type Origin struct {
+	Sites []string `json:"sites"`          // fitted to, as their histories name them
+	Fold  string   `json:"fold,omitempty"` // i/n: the sites of this fold were left out
+	Score float64  `json:"score"`          // reached on Sites, in percent
+}
+
+// ParseFit reads a Fit from JSON. Every number must be there and within its limits.
+func ParseFit(data []byte) (*Fit, error) {
+	var f Fit
+	var there struct {
+		Prior map[string]float64 `json:"prior"`
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &there); err != nil {
+		return nil, err
+	}
+	numbers := f.Prior.Numbers()
+	for _, n := range numbers {
+		if _, ok := there.Prior[n.Name]; !ok {
+			return nil, fmt.Errorf("prior has no number %q", n.Name)
+		}
+		if !(*n.Value >= n.Least && *n.Value <= n.Most) {
+			return nil, fmt.Errorf("prior: %s is %g, want %g to %g", n.Name, *n.Value, n.Least, n.Most)
+		}
+	}
+	if len(there.Prior) != len(numbers) {
+		return nil, fmt.Errorf("prior has %d numbers, want %d: it is of another version", len(there.Prior), len(numbers))
+	}
+	return &f, nil
+}
+
+// JSON writes f for people and for ParseFit.
+func (f *Fit) JSON() []byte {
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		panic(err) // of strings and finite numbers
+	}
+	return append(b, '\n')
+}
+
+//go:embed prior.json
+var shippedJSON []byte
+
+// shipped is the prior that comes with Best.
+var shipped = mustParse(shippedJSON)
+
+func mustParse(data []byte) *Fit {
+	f, err := ParseFit(data)
+	if err != nil {
+		panic("revisit: prior.json: " + err.Error())
+	}
+	return f
+}
+
+// Shipped returns the prior that comes with Best.
+func Shipped() Prior { return shipped.Prior }
+
+// PriorSites names the sites, as their histories do, to which the prior that comes with Best was fitted.
+func PriorSites() []string { return append([]string(nil), shipped.Origin.Sites...) }

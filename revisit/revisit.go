@@ -77,14 +77,6 @@ type Policy interface {
 	End(c Cycle)
 }
 
-// An Auditor is a Policy that fetches some documents whatever it expects of them, those fetched
-// longest ago, beside the many that it chooses for what they are worth. What the audits show is
-// a sample of what the others miss. Round robin is none: it chooses nothing.
-type Auditor interface {
-	// Audit reports whether the document that Next returned last is an audit.
-	Audit() bool
-}
-
 // A Replayer is a Policy that takes less time for cycles of which it is told afterwards.
 type Replayer interface {
 	Policy
@@ -105,8 +97,8 @@ type LinkObserver interface {
 
 // A Refetch is one fetch of an old document, with everything that it led to, as a policy is told
 // of it. It holds only what Site also knows when it replays a record, so that a policy learns the
-// same from a record as from the fetch; whether the fetch was an audit is not in it for that
-// reason. PastRefetch has what can be said of the same fetch when its cycle is over.
+// same from a record as from the fetch. PastRefetch has what can be said of the same fetch when its
+// cycle is over.
 type Refetch struct {
 	Page        graph.Node
 	Modified    bool    // its body differs from that of the previous fetch; true wherever Changed is

@@ -14,6 +14,12 @@ type roster struct {
 	queue    []turn // by last, then by the order of Learn or fetch; entries may be stale
 }
 
+// A turn is a document and the cycle of its last fetch.
+type turn struct {
+	v    graph.Node
+	last int32
+}
+
 // learn takes in a document and reports whether it is new.
 func (r *roster) learn(v graph.Node, p Profile) bool {
 	for int(v) >= len(r.profiles) {

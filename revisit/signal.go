@@ -103,3 +103,11 @@ func (s *Site) tell(same []Key) {
 		p.ObserveSignal(told)
 	}
 }
+
+// mixed is a hash of x [the last step of splitmix64].
+func mixed(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -200,12 +200,6 @@ func (s *Site) Next() (v graph.Node, ok bool) {
 	return v, ok
 }
 
-// Audit reports whether the document that Next returned last is an audit; see Auditor.
-func (s *Site) Audit() bool {
-	p, ok := s.policy.(Auditor)
-	return ok && p.Audit()
-}
-
 // Observe tells what the fetch of v showed and returns what the policy was told; in a full
 // recrawl, where order does not matter, only v is set.
 func (s *Site) Observe(v graph.Node, a Answer) Refetch {

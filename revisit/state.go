@@ -26,7 +26,7 @@ type Saver interface {
 
 // stateVersion changes when the layout of a state does, of a Site or of any Saver, and when they
 // make something else of what they are told: an old state is then as none.
-const stateVersion = 1
+const stateVersion = 2
 
 // A state is, in uvarints where nothing else is said:
 //
@@ -57,11 +57,11 @@ func stateSum(owner string, body []byte) uint64 {
 
 // Owner names a policy with all of its configuration: a state of one owner is none of another.
 func Owner(name string, c Config) string {
-	p := &prior
+	p := shipped.Prior
 	if c.Prior != nil {
-		p = c.Prior
+		p = *c.Prior
 	}
-	return fmt.Sprintf("%s %g %d %g %d %+v", name, c.Alpha, c.Seed, c.Stop, c.Perturb, *p)
+	return fmt.Sprintf("%s %g %d %g %+v", name, c.Alpha, c.Seed, c.Stop, p)
 }
 
 const (

@@ -518,7 +518,7 @@ func (c *checker) history() error {
 			return nil
 		}
 		lost := 0
-		for _, list := range []*[]graph.Node{&r.Gained, &r.Found, &r.Led, &r.Shown, &r.Same} {
+		for _, list := range []*[]graph.Node{&r.Gained, &r.Found, &r.Led, &r.Same} {
 			all := len(*list)
 			*list = slices.DeleteFunc(*list, func(id graph.Node) bool { return !c.hasDoc(id) })
 			lost += all - len(*list)

@@ -22,9 +22,7 @@ type Refetch struct {
 	Lost        int          // links that it had and has no longer
 	Found       []graph.Node // documents first found through this fetch, chains included, breadth-first
 	Led         []graph.Node // N(page): all new pages of the cycle that it leads to, ascending; set when the cycle ends
-	Audit       bool         // chosen whatever was expected of it; false in a full recrawl
-	Gap         int          // of an audit: cycles of the site since the document was fetched before
-	Shown       []graph.Node // of an audit: the pages found since the fetch before, by whatever fetch, that it leads to
+	Gap         int          // cycles of the site since the document was last fetched and answered; 0: not known, as in a full recrawl
 	Same        []graph.Node // of a feed or sitemap: documents that it says to be as they were at their last fetch
 }
 
@@ -46,8 +44,7 @@ var refetchFields = record.New(
 	record.Uint(9, func(r *Refetch) *int { return &r.Lost }),
 	record.Nodes(10, func(r *Refetch) *[]graph.Node { return &r.Found }),
 	record.Nodes(11, func(r *Refetch) *[]graph.Node { return &r.Led }),
-	record.Bool(12, func(r *Refetch) *bool { return &r.Audit }),
-	record.Nodes(13, func(r *Refetch) *[]graph.Node { return &r.Shown }),
+	// 12 and 13 told of audits, for which alone earlier versions kept 15.
 	record.Nodes(14, func(r *Refetch) *[]graph.Node { return &r.Same }),
 	record.Uint(15, func(r *Refetch) *int { return &r.Gap }),
 )

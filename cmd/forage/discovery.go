@@ -16,12 +16,10 @@ type discoveryStatus struct {
 	Refetched int       `json:"refetched"` // old documents
 	Found     int       `json:"found"`     // new pages, duplicates included
 	Overhead  any       `json:"overhead"`
-	Coverage  any       `json:"coverage"` // since the last full recrawl; null: no audits, or nothing was found
+	Coverage  any       `json:"coverage"` // since the last full recrawl; null: nothing was found
 	Low       any       `json:"coverage_low"`
 	High      any       `json:"coverage_high"`
-	Audits    int       `json:"audits"`
-	Unseen    int       `json:"unseen"`    // documents that nothing but audits looked at
-	Hidden    any       `json:"hidden"`    // pages that they are estimated to lead to
+	Hidden    any       `json:"hidden"`    // pages that became new and that nothing has found, as estimated
 	HubShare  any       `json:"hub_share"` // of the pages found, those that hubs led to
 	Hubs      []hubJSON `json:"hubs"`
 }
@@ -42,7 +40,7 @@ func readDiscovery(v *store.View, site store.SiteID, hubs int) (*discoveryStatus
 		return nil, err
 	}
 	c := &d.Coverage
-	s := &discoveryStatus{Cycles: d.Cycles, Refetched: d.Fetches, Found: d.Found, Audits: c.Audits, Unseen: c.Unseen, Hubs: []hubJSON{}}
+	s := &discoveryStatus{Cycles: d.Cycles, Refetched: d.Fetches, Found: d.Found, Hubs: []hubJSON{}}
 	if !math.IsNaN(c.Share) {
 		s.Coverage, s.Low, s.High, s.Hidden = c.Share, c.Low, c.High, c.Hidden
 	}
@@ -75,7 +73,7 @@ func printDiscovery(w io.Writer, sites []siteStatus, lists bool) error {
 		}
 		if !any {
 			any = true
-			fmt.Fprintln(t, "\nsite\tlast cycles\told\tnew pages\toverhead\tcoverage\taudits\thubs")
+			fmt.Fprintln(t, "\nsite\tlast cycles\told\tnew pages\toverhead\tcoverage\thubs")
 		}
 		coverage, hubs := "-", "-"
 		if d.Coverage != nil {
@@ -84,7 +82,7 @@ func printDiscovery(w io.Writer, sites []siteStatus, lists bool) error {
 		if d.HubShare != nil {
 			hubs = fmt.Sprintf("%d show %s", len(d.Hubs), percent(d.HubShare))
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t%s\t%d\t%s\n", r.Site, d.Cycles, d.Refetched, d.Found, percent(d.Overhead), coverage, d.Audits, hubs)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t%s\t%s\n", r.Site, d.Cycles, d.Refetched, d.Found, percent(d.Overhead), coverage, hubs)
 	}
 	if err := t.Flush(); err != nil || !lists {
 		return err

@@ -77,7 +77,6 @@ type visit struct {
 }
 
 type refetchJSON struct {
-	Audit       bool `json:"audit"`
 	NotModified bool `json:"not_modified"`
 	Changed     bool `json:"changed"`
 	Gained      int  `json:"gained"` // links
@@ -144,7 +143,7 @@ func explain(v *store.View, raw string) (*explanation, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Visits[i].Refetch = &refetchJSON{r.Audit, r.NotModified, r.Changed, len(r.Gained), r.Lost, len(r.Led), len(r.Found)}
+		e.Visits[i].Refetch = &refetchJSON{r.NotModified, r.Changed, len(r.Gained), r.Lost, len(r.Led), len(r.Found)}
 		e.Refetches++
 		e.Led, e.Found, churn = e.Led+len(r.Led), e.Found+len(r.Found), churn+len(r.Gained)+r.Lost
 	}
@@ -251,9 +250,6 @@ func (e *explanation) print(w io.Writer) error {
 	for _, x := range e.Visits[max(0, len(e.Visits)-10):] {
 		fmt.Fprintf(w, "  visit     cycle %d, %v: %d, %d bytes", x.Cycle, x.At, x.Status, x.Bytes)
 		if r := x.Refetch; r != nil {
-			if r.Audit {
-				fmt.Fprint(w, ", an audit")
-			}
 			if r.Led > 0 {
 				fmt.Fprintf(w, ", led to %s", plural(int64(r.Led), "new page"))
 			}

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,10 +26,10 @@ func labCmd() *cobra.Command {
 		Long: `Lab reproduces the tables and figures of the four papers that forage starts from, with
 the code that the live crawl runs, on data that you have: site histories (*.snap.gz),
 networks (*.tsv.gz), graphs. Each result is a table (CSV), the same with notes (JSON)
-and, where there is one, a figure (SVG).`,
+and, where there is one, a figure (SVG). 'lab fit' fits a policy to histories.`,
 		Example: "  forage lab list\n  forage lab run discoverability-data --data sites -o results",
 	}
-	cmd.AddCommand(labListCmd(), labRunCmd())
+	cmd.AddCommand(labListCmd(), labRunCmd(), labFitCmd())
 	return cmd
 }
 
@@ -76,21 +80,16 @@ func labRunCmd() *cobra.Command {
 				env.Store, env.Out = v, callOf(cmd.Context()).path(env.Out)
 				var err error
 				r, err = e.Run(cmd.Context(), &env)
-				var syntax *snap.SyntaxError
-				var unfit *lab.DataError
-				if errors.Is(err, fs.ErrNotExist) || errors.As(err, &syntax) || errors.As(err, &unfit) {
-					return badInput(err)
-				}
 				if err != nil {
-					return fmt.Errorf("lab %s: %w", e.Name, err)
+					return labError(e.Name, err)
 				}
 				return r.Write(env.Out, e.Name)
 			}
 			var err error
 			switch {
 			case !cmd.Flags().Changed("dir"):
-				if _, err := os.Stat(env.Data); err != nil {
-					return usagef("--data: %w; name a folder that holds the experiment's inputs: site histories, networks or graphs", err)
+				if err := isData(env.Data, "the experiment's inputs: site histories, networks or graphs"); err != nil {
+					return err
 				}
 				err = run(nil)
 			case !e.TakesStore():
@@ -119,4 +118,102 @@ func labRunCmd() *cobra.Command {
 	f.BoolVar(&env.PaperFilter, "paper-filter", false, "discoverability-data: only sites with 100 to 200,000 pages in every snapshot")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
+}
+
+// isData returns the error that says what to do where there is no folder of data.
+func isData(dir, holds string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return usagef("--data: %w; name a folder that holds %s", err, holds)
+	}
+	return nil
+}
+
+// labError tells errors of the data from others.
+func labError(name string, err error) error {
+	var syntax *snap.SyntaxError
+	var unfit *lab.DataError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &syntax) || errors.As(err, &unfit) {
+		return badInput(err)
+	}
+	return fmt.Errorf("lab %s: %w", name, err)
+}
+
+func labFitCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "fit",
+		Short:   "Fit the numbers of a policy to site histories",
+		Example: "  forage lab fit revisit --data sites -o prior.json",
+	}
+	cmd.AddCommand(labFitRevisitCmd())
+	return cmd
+}
+
+func labFitRevisitCmd() *cobra.Command {
+	var (
+		env          lab.Env
+		cfg          lab.FitConfig
+		fold, output string
+	)
+	cmd := &cobra.Command{
+		Use:   "revisit",
+		Short: "Fit the numbers of 'forage revisit --policy best'",
+		Long: `Fit revisit looks for the numbers by which 'forage revisit --policy best' finds most new pages, and
+finds them soonest, at the sites whose histories of commits (SNAP3, *.snap.gz) are below
+--data. It writes them as JSON, for 'forage revisit --prior'. The same histories and seed give
+the same bytes.
+
+With --fold I/N, from 1/N to N/N, it leaves out the sites of one of N parts. The name of a site
+alone says to which it belongs. What is found there then does not come from its own history.`,
+		Example: "  forage lab fit revisit --data sites -o prior.json\n  forage lab fit revisit --data sites --fold 1/10",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if fold != "" {
+				var err error
+				if cfg.Fold, cfg.Folds, err = parseFold(fold); err != nil {
+					return usagef("--fold: %w", err)
+				}
+			}
+			if cfg.Rounds < 1 {
+				return usagef("--rounds: want 1 or more, got %d", cfg.Rounds)
+			}
+			if err := isData(env.Data, "histories of commits (SNAP3, *.snap.gz)"); err != nil {
+				return err
+			}
+			if output != "" { // said now, not after minutes
+				if _, err := os.Stat(filepath.Dir(output)); err != nil {
+					return usagef("--output: %w", err)
+				}
+			}
+			env.Progress = cmd.ErrOrStderr()
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			f, err := lab.Fit(ctx, &env, cfg)
+			if err != nil {
+				return labError("fit revisit", err)
+			}
+			if output == "" {
+				_, err = cmd.OutOrStdout().Write(f.JSON())
+				return err
+			}
+			return os.WriteFile(output, f.JSON(), 0o666)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&env.Data, "data", ".", "folder of the data, searched recursively")
+	f.StringVar(&fold, "fold", "", "I/N: leave out the sites of the Ith of N parts, the first being 1/N")
+	f.StringVarP(&output, "output", "o", "", "file for the numbers (standard output)")
+	f.Uint64Var(&env.Seed, "seed", 1, "seed of everything random")
+	f.IntVar(&cfg.Rounds, "rounds", lab.FitRounds, "rounds of the search")
+	return cmd
+}
+
+// parseFold reads I/N.
+func parseFold(text string) (i, n int, err error) {
+	before, after, _ := strings.Cut(text, "/")
+	i, err1 := strconv.Atoi(before)
+	n, err2 := strconv.Atoi(after)
+	if err1 != nil || err2 != nil || n < 2 || i < 1 || i > n {
+		return 0, 0, fmt.Errorf("want I/N, one of 2 parts or more, such as 1/10 to 10/10, got %q", text)
+	}
+	return i, n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ func revisitCmd() *cobra.Command {
 	var (
 		ff     fetchFlags
 		p      plan.Plan
+		prior  string
 		weight []string
 		dry    bool
 		budget amount
@@ -53,6 +55,15 @@ has gone by since the last cycle. --plan stops there.
 			}
 			if _, err := paper.New(p.Policy, p.Config); err != nil {
 				return usagef("--policy: %w", err)
+			}
+			if cmd.Flags().Changed("prior") {
+				if p.Policy != "best" {
+					return usagef("--prior: the numbers in %s are of --policy best; %s has none", prior, p.Policy)
+				}
+				var err error
+				if p.Config.Prior, err = readPrior(callOf(cmd.Context()).path(prior)); err != nil {
+					return usagef("--prior: %w", err)
+				}
 			}
 			if p.Period < 0 || cmd.Flags().Changed("period") && p.Period == 0 {
 				return usagef("--period: want 1 or more: 1 makes every cycle a full recrawl, 4 every fourth")
@@ -133,6 +144,7 @@ has gone by since the last cycle. --plan stops there.
 	f.StringArrayVar(&weight, "weight", nil, "SITE=W: a new page of the site counts W where --total-budget is shared (repeatable; 1)")
 	f.BoolVar(&dry, "plan", false, "print what each site would get, what to expect and what politeness cannot meet, and stop")
 	f.StringVar(&p.Policy, "policy", revisit.Default, "who chooses them: "+serving())
+	f.StringVar(&prior, "prior", "", "file of the numbers of --policy best, from 'forage lab fit revisit' (those that come with it)")
 	f.Float64Var(&p.Config.Alpha, "alpha", 1, "decay of older cycles in od policies, above 0 and up to 1")
 	f.IntVar(&p.Period, "period", 0, "make every Nth cycle of a site a full recrawl, if a --budget that is given has room for it (0: none)")
 	f.BoolVar(&p.Full, "full", false, "full recrawl: fetch every known document")
@@ -141,6 +153,19 @@ has gone by since the last cycle. --plan stops there.
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
+}
+
+// readPrior reads the numbers of the policy best from a file.
+func readPrior(path string) (*revisit.Prior, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := revisit.ParseFit(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &f.Prior, nil
 }
 
 // serving lists the policies of use outside of the lab.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 //	hold N    keeps it from answering more than N requests
 //	served N  waits until it has answered N requests
 //	release   lets it answer all
+//	commits F writes the history of that site into F, as one of commits
 func TestScripts(t *testing.T) {
 	type key struct{}
 	testscript.Run(t, testscript.Params{
@@ -64,6 +66,13 @@ func TestScripts(t *testing.T) {
 			},
 			"release": func(ts *testscript.TestScript, neg bool, args []string) {
 				close(ts.Value(key{}).(*webSite).free)
+			},
+			"commits": func(ts *testscript.TestScript, neg bool, args []string) {
+				h := snap.Blog(rand.New(rand.NewPCG(1, 0)), 8)
+				h.Dated = true
+				f, err := os.Create(ts.MkAbs(args[0]))
+				ts.Check(err)
+				ts.Check(errors.Join(snap.Write(f, h), f.Close()))
 			},
 			"at": func(ts *testscript.TestScript, neg bool, args []string) {
 				k, err := strconv.Atoi(args[0])

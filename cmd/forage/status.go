@@ -26,11 +26,11 @@ func statusCmd() *cobra.Command {
 		Long: `Status tells how far each site of the store is, what is queued or failed and why, and what
 each cycle fetched and found. Overhead is old documents fetched for each new page found.
 
-Of the latest 30 cycles of each site it tells which share of the new pages is known, with an
-interval, estimated from audits since the last full recrawl: fetches of the documents that
-were fetched longest ago, which most policies make now and then. And it names the hubs: the
-old documents that led to most new pages, each of which adds to those before it; with more
-than three sites only with --hubs. It works beside a running crawl.`,
+Of the latest 30 cycles of each site, or those since the last full recrawl, it tells which
+share of the new pages is known, with an interval, estimated from how long ago the documents
+that showed them were fetched before. And it names the hubs: the old documents that led to
+most new pages, each of which adds to those before it; with more than three sites only with
+--hubs. It works beside a running crawl.`,
 		Example: "  forage status\n  forage status --hubs 10\n  forage status --json",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {

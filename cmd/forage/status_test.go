@@ -13,7 +13,7 @@ func TestStatusWidth(t *testing.T) {
 	for _, n := range []int{1, 20} {
 		s := &status{Sites: n, Pages: 123456, Cycles: 2}
 		for i := range n {
-			d := &discoveryStatus{Cycles: 30, Refetched: 12345, Found: 6789, Overhead: 1.82, Coverage: .931, Low: .812, High: .985, Audits: 617, HubShare: .91}
+			d := &discoveryStatus{Cycles: 30, Refetched: 12345, Found: 6789, Overhead: 1.82, Coverage: .931, Low: .812, High: .985, HubShare: .91}
 			for j := range 5 {
 				d.Hubs = append(d.Hubs, hubJSON{URL: fmt.Sprintf("https://www.example%02d.org/archive/%d", i, j), Led: 900, Adds: 800 >> j, Fetches: 30, LastFetched: "2026-01-22T00:00:00Z"})
 			}

@@ -84,9 +84,9 @@ func (l *Ledger) Resume() error {
 	return err
 }
 
-// Next returns the old document that the policy wants next, and whether that is an audit.
-// ok=false: the budget is spent, or nothing is left that is worth a fetch.
-func (l *Ledger) Next() (d *store.Doc, audit, ok bool, err error) {
+// Next returns the old document that the policy wants next. ok=false: the budget is spent, or
+// nothing is left that is worth a fetch.
+func (l *Ledger) Next() (d *store.Doc, ok bool, err error) {
 	for l.order < l.rec.Limit {
 		n, ok := l.policy.Next()
 		if !ok {
@@ -94,14 +94,14 @@ func (l *Ledger) Next() (d *store.Doc, audit, ok bool, err error) {
 		}
 		d, err := l.book.Doc(graph.Node(l.policy.Key(n)))
 		if err != nil {
-			return nil, false, false, err
+			return nil, false, err
 		}
 		if IsOld(d, l.rec.Cycle) && d.FetchedIn != l.rec.Cycle { // else named twice, after an interruption, or no document any more
-			return d, l.policy.Audit(), true, nil
+			return d, true, nil
 		}
 		l.LeftOut(d)
 	}
-	return nil, false, false, nil
+	return nil, false, nil
 }
 
 // LeftOut tells the policy that a document which it may have named is not asked for, under the
@@ -151,7 +151,7 @@ func (l *Ledger) Recrawled() error {
 		if _, ok := l.policy.Node(revisit.Key(r.Page)); ok {
 			r.Found, found = found, nil
 		}
-		_, failed = l.observe(r)
+		failed = l.observe(r)
 		return failed == nil
 	})
 	return errors.Join(err, failed)
@@ -282,7 +282,7 @@ func (l *Ledger) resume() error {
 		for _, id := range r.Found {
 			told[id] = true
 		}
-		if _, err := l.observe(r); err != nil {
+		if err := l.observe(r); err != nil {
 			return err
 		}
 	}
@@ -306,14 +306,10 @@ func (l *Ledger) Follow() error {
 		return err
 	}
 	l.last, l.fresh = nil, nil
-	if n, ok := l.policy.Node(revisit.Key(r.Page)); ok && r.Audit {
+	if n, ok := l.policy.Node(revisit.Key(r.Page)); ok {
 		r.Gap = l.policy.Cycle() - l.policy.Last(n)
 	}
-	told, err := l.observe(r)
-	if r.Audit {
-		r.Shown = l.ids(told.Led)
-	}
-	return errors.Join(err, l.book.DB.PutRefetch(l.site.ID, l.rec.Cycle, r))
+	return errors.Join(l.observe(r), l.book.DB.PutRefetch(l.site.ID, l.rec.Cycle, r))
 }
 
 // ids translates a policy's numbers to the store's, ascending.
@@ -326,15 +322,15 @@ func (l *Ledger) ids(nodes []graph.Node) []graph.Node {
 	return out
 }
 
-// observe tells the policy of a fetch and returns what it was told.
-func (l *Ledger) observe(r *store.Refetch) (revisit.Refetch, error) {
+// observe tells the policy of a fetch.
+func (l *Ledger) observe(r *store.Refetch) error {
 	n, ok := l.policy.Node(revisit.Key(r.Page))
 	if !ok {
-		return revisit.Refetch{}, nil // answered for the first time outside of a cycle of discovery
+		return nil // answered for the first time outside of a cycle of discovery
 	}
 	d, err := l.book.Doc(r.Page)
 	if err != nil {
-		return revisit.Refetch{}, err
+		return err
 	}
 	f := revisit.Answer{NotModified: r.NotModified, Gone: r.Gone, Failed: r.Failed(), Modified: r.Changed && !r.Gone, Changed: len(r.Gained) > 0 || r.Lost > 0, Links: d.NumLinks}
 	f.Gained = make([]revisit.Key, len(r.Gained))
@@ -347,15 +343,16 @@ func (l *Ledger) observe(r *store.Refetch) (revisit.Refetch, error) {
 	for _, id := range r.Found {
 		found, err := l.book.Doc(id)
 		if err != nil {
-			return revisit.Refetch{}, err
+			return err
 		}
 		doc, err := l.described(found, true)
 		if err != nil {
-			return revisit.Refetch{}, err
+			return err
 		}
 		f.Found = append(f.Found, doc)
 	}
-	return l.policy.Observe(n, f), nil
+	l.policy.Observe(n, f)
+	return nil
 }
 
 // close ends the cycle: N(page) is stored for every old page fetched, and what the policy was told.

@@ -71,7 +71,7 @@ func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 		if r.Failed() || r.Gone {
 			return true
 		}
-		l := revisit.PastRefetch{Page: r.Page, Audit: r.Audit, Gap: r.Gap, Led: r.Led, Shown: r.Shown}
+		l := revisit.PastRefetch{Page: r.Page, Gap: r.Gap, Led: r.Led}
 		for _, id := range r.Found {
 			if pages[id] {
 				l.Found = append(l.Found, id)

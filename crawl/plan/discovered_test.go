@@ -10,7 +10,7 @@ import (
 )
 
 // history writes cycles of k fetches at a new site of 1000 documents: the first document leads
-// to two new pages each time, every 20th fetch is an audit.
+// to two new pages each time.
 func history(t testing.TB, db *store.DB, cycles, k int) *store.Site {
 	t.Helper()
 	must := func(err error) {
@@ -26,12 +26,10 @@ func history(t testing.TB, db *store.DB, cycles, k int) *store.Site {
 	home := &store.Doc{URL: "http://" + s.Name + "/", Site: s.ID, State: store.Fetched, Kind: store.Page, FoundOn: graph.None, DuplicateOf: graph.None}
 	_, err = db.Add(home)
 	must(err)
-	fetches := 0
 	for c := store.Cycle(2); int(c) < 2+cycles; c++ {
 		page := home.ID + 1000 + 2*graph.Node(c)
 		for i := range k {
-			fetches++
-			r := &store.Refetch{Order: i, Page: home.ID + graph.Node((i*(1+i/5*int(c)))%1000), At: store.Time(c), Status: 200, Audit: fetches%20 == 0, Gap: int(c)}
+			r := &store.Refetch{Order: i, Page: home.ID + graph.Node((i*(1+i/5*int(c)))%1000), At: store.Time(c), Status: 200, Gap: 1 + i}
 			if i == 0 {
 				r.Found = []graph.Node{page, page + 1}
 				r.Led = r.Found

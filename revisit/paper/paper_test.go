@@ -528,13 +528,3 @@ func TestNeedsRecrawls(t *testing.T) {
 		}
 	}
 }
-
-// TestNoAudits: what the paper's policies fetch is no sample, so that none of them calls a fetch
-// an audit.
-func TestNoAudits(t *testing.T) {
-	for _, d := range append(compared, odWin) {
-		if p := d.Make(revisit.Config{Alpha: 1}); func() bool { _, is := p.(revisit.Auditor); return is }() {
-			t.Errorf("%s is an Auditor", d.Name)
-		}
-	}
-}

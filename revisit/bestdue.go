@@ -1,0 +1,73 @@
+package revisit
+
+import (
+	"maps"
+	"slices"
+)
+
+// A Scheduler is a Policy that can say when it wants to look again. Who spends a budget over a day asks
+// it; a cycle with a budget spends that in any case.
+type Scheduler interface {
+	Policy
+	// Worth returns how many publications a fetch at a time is expected to find, of the document that
+	// is worth most then, if nothing is fetched until then. Between cycles only; at is not before the
+	// last one.
+	Worth(at Time) float64
+	// Due returns the first hour after the last cycle in which Worth is at least worth. ok=false: not
+	// within 28 days.
+	Due(worth float64) (at Time, ok bool)
+}
+
+var _ Scheduler = (*Best)(nil)
+
+// Worth tries the cycle on a copy. O(documents).
+func (b *Best) Worth(at Time) float64 {
+	c := *b
+	c.at = slices.Clone(b.at)
+	c.docs = slices.Clone(b.docs)
+	c.waiting, c.live, c.entries = slices.Clone(b.waiting), slices.Clone(b.live), slices.Clone(b.entries)
+	c.patternOf, c.sums = slices.Clone(b.patternOf), slices.Clone(b.sums)
+	c.next, c.first = slices.Clone(b.next), maps.Clone(b.first)
+	c.heap.Items = nil
+	c.replaying = false
+	c.Begin(at, 1)
+	_, v, ok := c.top()
+	if !ok {
+		return 0
+	}
+	w := c.expect(v)
+	return (c.guessed(&w) + w.shown) * b.rate()
+}
+
+// rate is how many publications a day that the site is expected to bring stand for one of the shares
+// that a prospect is made of: what could be seen of late over the days that this took.
+func (b *Best) rate() float64 {
+	now := b.at[len(b.at)-1]
+	published := 0.0
+	for i := range b.live {
+		published += b.live[i].weight
+	}
+	s, idle := b.prior.Strength, b.prior.Idle
+	return (s + now.watch) / (s/idle + max(0, now.watch-published)/idle)
+}
+
+// mostHours is how far Due looks ahead.
+const mostHours = 28 * 24
+
+// Due halves the hours in which it may be: what waits only grows. O(documents), ten times.
+func (b *Best) Due(worth float64) (at Time, ok bool) {
+	last := Time(b.at[len(b.at)-1].day * secondsADay)
+	hour := func(h int) Time { return last + Time(h)*secondsADay/24 }
+	if b.Worth(hour(mostHours)) < worth {
+		return 0, false
+	}
+	low, high := 0, mostHours // worth less, worth enough
+	for high-low > 1 {
+		if mid := (low + high) / 2; b.Worth(hour(mid)) < worth {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return hour(high), true
+}
