@@ -291,5 +291,6 @@ func fitNote(r *Result, sites, fitted []string) {
 		return
 	}
 	r.Notef("The numbers of best were fitted to %d of these sites: there its figures are optimistic. Those of best-folds were fitted, at each site, "+
-		"to others only: the sites fall into %d folds by their names, and those of the site's own fold were left out.", among, numFolds)
+		"to others only: the sites fall into %d folds by their names, and those of the site's own fold were left out. "+
+		"The search for both begins at numbers that were rounded by trials on the sites that best was fitted to, so that even best-folds is somewhat optimistic.", among, numFolds)
 }

@@ -122,8 +122,8 @@ func (b *Best) extend(v graph.Node, p *Profile) {
 	}
 }
 
-// ObserveLinks takes in which probes v links to. Those of the first crawl are chosen when all of its
-// documents are known, so its links are kept until then.
+// ObserveLinks takes in which probes v links to. The first call chooses them: by then all documents of
+// the first crawl are known.
 func (b *Best) ObserveLinks(v graph.Node, to []graph.Node) {
 	if b.cycle == 0 && !b.chosen() {
 		b.choose(b.docs)
@@ -167,13 +167,13 @@ func (b *Best) Observe(r Refetch) {
 	b.revive(r.Relinked)
 	expected := b.expect(r.Page)
 	guess := b.prior.Strength / (b.prior.Strength + b.watchedNow(d)) // the part of a guess in what is expected
-	b.relieve(d, b.reliability(d), b.prior)
-	since := d.last
+	sure, since := b.reliability(d), d.last
 	d.last = int32(b.cycle)
 	if r.Failed {
 		d.watched *= float32(b.fade(since, d.last)) // nothing was seen: the time does not count
 		return
 	}
+	b.relieve(d, sure, b.prior)
 	b.answered = append(b.answered, answered{r.Page, since})
 	if r.Gone {
 		b.outage++

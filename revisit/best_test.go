@@ -383,3 +383,23 @@ func TestDue(t *testing.T) {
 		t.Error("asking has changed the state")
 	}
 }
+
+// TestFailedLooksAtNothing: what a document shows waits on when its fetch failed, and not when it was
+// answered.
+func TestFailedLooksAtNothing(t *testing.T) {
+	for _, failed := range []bool{true, false} {
+		b := NewBest(0)
+		for v := range graph.Node(10) {
+			b.Learn(v, Profile{})
+		}
+		for v := range graph.Node(10) {
+			b.ObserveLinks(v, []graph.Node{5})
+		}
+		b.Begin(10*aDay, 1)
+		before := b.sumOf(b.docs[0].class)
+		b.Observe(Refetch{Page: 0, Cost: 1, Failed: failed})
+		if after := b.sumOf(b.docs[0].class); (after < before) == failed {
+			t.Errorf("failed %v: what waits is worth %g, and was worth %g", failed, after, before)
+		}
+	}
+}

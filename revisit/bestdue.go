@@ -1,8 +1,9 @@
 package revisit
 
 import (
-	"maps"
 	"slices"
+
+	"forage/graph"
 )
 
 // A Scheduler is a Policy that can say when it wants to look again. Who spends a budget over a day asks
@@ -25,9 +26,9 @@ func (b *Best) Worth(at Time) float64 {
 	c := *b
 	c.at = slices.Clone(b.at)
 	c.docs = slices.Clone(b.docs)
-	c.waiting, c.live, c.entries = slices.Clone(b.waiting), slices.Clone(b.live), slices.Clone(b.entries)
+	c.waiting, c.live = slices.Clone(b.waiting), slices.Clone(b.live)
 	c.patternOf, c.sums = slices.Clone(b.patternOf), slices.Clone(b.sums)
-	c.next, c.first = slices.Clone(b.next), maps.Clone(b.first)
+	c.next, c.first = slices.Clone(b.next), make(map[alike]graph.Node)
 	c.heap.Items = nil
 	c.replaying = false
 	c.Begin(at, 1)

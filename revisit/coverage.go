@@ -61,8 +61,7 @@ type Coverage struct {
 //	26 other sites                83.4 93.4 96.1 99.3%    93.6 94.6 95.1 98.2%    74 85 90 96%
 //
 // At a budget of 3 it is high, by 10 points on the other sites: Best hardly looks then at what it expects
-// nothing of, so that there is little to tell what that hides. With numbers of Best that explore more it
-// was off by 3 points at most on both sets, and by 2 on histories of commits, by day.
+// nothing of, so that there is little to tell what that hides.
 //
 // On the first set Known/(Known+Hidden) was chosen, and not to use the least gap of all documents
 // that show a page, which makes estimates high by 2 to 4 points. RoundRobin's are off by 6 points at
