@@ -1,4 +1,4 @@
-.PHONY: fit bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: software-sites fit bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -63,6 +63,9 @@ bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loop
 
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
 	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m
+
+software-sites: ## sites as WordPress, MediaWiki, shops, … serve them: first visits, weekly cycles, what was told
+	go run ./internal/sitebench
 
 FIT = go run ./cmd/forage lab fit revisit --data $(or $(FORAGE_SHARED),../shared)/data/sites3
 fit: ## the numbers of the default revisit policy, from the histories of commits beside the project: ten folds and the whole, minutes each

@@ -71,6 +71,8 @@ var imports = map[string]string{
 	"internal/spell":      "",
 	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
+	"internal/software":   "",
+	"internal/sitebench":  "crawl crawl/plan crawl/scope fetch fetch/fetchtest graph store internal/software",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
 		"store crawl crawl/plan crawl/scope control export inspect lab",

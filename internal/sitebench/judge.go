@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"forage/crawl"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/fetch"
+	"forage/fetch/fetchtest"
+	"forage/graph"
+	"forage/internal/software"
+	"forage/store"
+)
+
+// A trial says how a site is crawled: a first visit at software.Start, then a cycle each week,
+// one more than the weeks in which the site changes, so that each change is looked for twice.
+type trial struct {
+	kind   string
+	config software.Config
+	first  int64 // requests after which the first visit is cut; 0: none
+	budget int   // of each later cycle
+	most   int64 // requests after which such a cycle is cut; 0: none
+}
+
+// A report is what came of a trial. Content pages are those of the site, whatever the crawl takes
+// for content.
+type report struct {
+	Kind     string `json:"kind"`
+	Content  int    `json:"content"`  // content pages at the first visit
+	Ended    bool   `json:"ended"`    // the first visit, by itself
+	Requests int64  `json:"requests"` // of the first visit
+	Listed   int    `json:"listed"`   // pages after it
+	Found    int    `json:"found"`    // content pages of which at least one address is listed
+
+	Published int   `json:"published"`    // content pages, in all weeks
+	ToldNew   int   `json:"told_new"`     // of these, in the cycle after
+	FalseNew  int   `json:"false_new"`    // addresses told new that answered before the first visit
+	OtherNew  int   `json:"other_new"`    // addresses told new that are no content: lists, forms, copies
+	Away      int   `json:"away"`         // content pages deleted or renamed that the first visit had found
+	ToldAway  int   `json:"told_away"`    // of these, told gone or moved by one of the two cycles after
+	MovedNew  int   `json:"moved_new"`    // of the renamed, told new under the new address
+	FalseGone int   `json:"false_gone"`   // addresses told gone that answer
+	Revisit   int64 `json:"revisit"`      // requests of a later cycle, on average
+	RevisitTo int64 `json:"revisit_most"` // of the one with most
+}
+
+// perPage is requests of the first visit per content page found; 0 where none was.
+func (r *report) perPage() float64 { return ratio(r.Requests, r.Found) }
+
+func ratio[A, B int | int64](a A, b B) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// judge runs a trial in a store of its own, which is removed again.
+func judge(ctx context.Context, tr trial) (_ *report, err error) {
+	site, err := software.New(tr.kind, tr.config)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "forage-software-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var requests atomic.Int64
+	network := fetchtest.New()
+	web := network.Server("127.0.0.1:80", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		site.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	j := &run{site: site, dir: dir, network: network, base: "http://" + tr.kind + ".test"}
+	j.report = &report{Kind: tr.kind, Content: len(site.Content(software.Start))}
+
+	// The first visit.
+	if err := j.cycle(software.Start, func(c *crawl.Crawl) error {
+		r, err := c.Run(ctx, []scope.Seed{{URL: j.base + "/"}}, crawl.Options{MaxTotal: tr.first})
+		if err != nil {
+			return err
+		}
+		j.report.Requests, j.report.Ended = requests.Load(), r.Cut == "" && !r.Interrupted
+		return j.afterFirst(c.View())
+	}); err != nil {
+		return nil, fmt.Errorf("first visit: %w", err)
+	}
+
+	weeks := site.Weeks()
+	var total int64
+	for week := 1; week <= weeks+1; week++ {
+		now := software.Start.Add(time.Duration(week) * software.Week)
+		requests.Store(0)
+		if err := j.cycle(now, func(c *crawl.Crawl) error {
+			r, err := c.Revisit(ctx, plan.Plan{Budget: func(int) int { return tr.budget }, Text: fmt.Sprint(tr.budget)}, crawl.Options{MaxTotal: tr.most})
+			if err != nil {
+				return err
+			}
+			return j.afterWeek(c.View(), r.Cycle, now)
+		}); err != nil {
+			return nil, fmt.Errorf("week %d: %w", week, err)
+		}
+		total += requests.Load()
+		j.report.RevisitTo = max(j.report.RevisitTo, requests.Load())
+	}
+	j.report.Revisit = total / int64(weeks+1)
+	return j.report, ctx.Err()
+}
+
+// A run is a trial under way.
+type run struct {
+	site    *software.Site
+	dir     string
+	network *fetchtest.Network
+	base    string
+	report  *report
+
+	found   map[int]bool           // content pages, by number, that the first visit found
+	pending []software.Change      // of these, what was deleted or renamed and not told
+	since   map[string]store.Cycle // addresses told new, and when
+	away    map[string]bool        // addresses told gone or moved
+}
+
+// cycle opens the store at a time, for one command.
+func (j *run) cycle(now time.Time, do func(*crawl.Crawl) error) error {
+	j.site.At(now)
+	c, err := crawl.Open(crawl.Config{Dir: j.dir, At: now, Parallel: 1,
+		Fetch: fetch.Config{Dial: j.network.Dial, Lookup: j.network.Lookup, AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	if err != nil {
+		return err
+	}
+	err = do(c)
+	if e := c.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// listed calls visit with each page that 'forage pages' lists.
+func listed(v *store.View, visit func(d *store.Doc) error) error {
+	var failed error
+	err := v.SiteDocs(1, func(d *store.Doc) bool {
+		if d.IsPage() && d.DuplicateOf == graph.None {
+			failed = visit(d)
+		}
+		return failed == nil
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// ask tells what the address of a document answers at a time.
+func (j *run) ask(t time.Time, url string) (software.Look, error) {
+	if !strings.HasPrefix(url, j.base) {
+		return software.Look{Status: http.StatusNotFound}, nil // another site
+	}
+	return j.site.Ask(t, url)
+}
+
+func (j *run) afterFirst(v *store.View) error {
+	j.found, j.since, j.away = map[int]bool{}, map[string]store.Cycle{}, map[string]bool{}
+	err := listed(v, func(d *store.Doc) error {
+		j.report.Listed++
+		look, err := j.ask(software.Start, d.URL)
+		if look.Page != 0 {
+			j.found[look.Page] = true
+		}
+		return err
+	})
+	j.report.Found = len(j.found)
+	return err
+}
+
+// afterWeek compares what a cycle tells with what happened.
+func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
+	before := now.Add(-software.Week)
+	published, renamed := map[int]bool{}, map[int]bool{}
+	for _, c := range j.site.Changes(before, now) {
+		switch c.What {
+		case software.Published:
+			published[c.Page] = true
+		case software.Deleted, software.Renamed:
+			if j.found[c.Page] {
+				j.pending = append(j.pending, c)
+				j.report.Away++
+				renamed[c.Page] = c.What == software.Renamed
+			}
+		}
+	}
+	j.report.Published += len(published)
+	told := map[int]bool{}
+	gone := map[string]bool{}
+	err := listed(v, func(d *store.Doc) error {
+		if d.Gone != 0 {
+			gone[d.URL] = true
+			if !j.away[d.URL] {
+				j.away[d.URL] = true
+				if look, err := j.ask(now, d.URL); err != nil {
+					return err
+				} else if look.Status == http.StatusOK && look.Page != 0 {
+					j.report.FalseGone++
+				}
+			}
+		}
+		if d.New != store.IsNew || d.Cycle < cycle || j.since[d.URL] != 0 {
+			return nil
+		}
+		j.since[d.URL] = cycle
+		look, err := j.ask(now, d.URL)
+		if err != nil {
+			return err
+		}
+		then, err := j.ask(software.Start, d.URL)
+		switch {
+		case err != nil:
+			return err
+		case published[look.Page]:
+			if told[look.Page] {
+				j.report.OtherNew++ // a copy
+			}
+			told[look.Page] = true
+		case renamed[look.Page]:
+			j.report.MovedNew++
+		case then.HTML:
+			j.report.FalseNew++
+		default:
+			j.report.OtherNew++
+		}
+		return nil
+	})
+	j.report.ToldNew += len(told)
+	// What happened in this week or in the one before may be told now.
+	var left []software.Change
+	for _, c := range j.pending {
+		switch {
+		case gone[j.base+c.From]:
+			j.report.ToldAway++
+		case c.Time.After(before):
+			left = append(left, c)
+		}
+	}
+	j.pending = left
+	return err
+}

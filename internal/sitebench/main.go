@@ -1,0 +1,143 @@
+// Sitebench crawls sites as common server software serves them (internal/software) and tells
+// how well that went: how many requests the first visit took for each content page and whether it
+// came to an end, how many published pages the weekly cycles after it told new, and how many of the
+// deleted and renamed ones gone.
+//
+//	go run ./internal/sitebench
+//	go run ./internal/sitebench -small -kinds wordpress,shop
+//
+// With -serve it serves one of the sites on loopback instead, for crawls by hand. POST /-/at?week=2
+// moves the site there.
+//
+//	go run ./internal/sitebench -serve mediawiki -addr 127.0.0.1:8080
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"forage/internal/software"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := bench(ctx, os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "sitebench:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(ctx context.Context, out io.Writer, args []string) error {
+	f := flag.NewFlagSet("sitebench", flag.ContinueOnError)
+	kinds := f.String("kinds", "", "kinds of sites, separated by commas; none: all")
+	first := f.Int64("first", 6000, "requests after which a first visit is cut")
+	budget := f.Int("budget", 10, "of each weekly cycle")
+	most := f.Int64("most", 3000, "requests after which such a cycle is cut")
+	small := f.Bool("small", false, "the sizes of the tests instead of the full ones")
+	seed := f.Uint64("seed", 1, "another site for each")
+	asJSON := f.Bool("json", false, "one object a kind instead of the table")
+	serve := f.String("serve", "", "serve a site of this kind and crawl none")
+	addr := f.String("addr", "127.0.0.1:8080", "where -serve listens")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if *serve != "" {
+		return serveSite(ctx, out, *serve, *addr, software.Config{Seed: *seed})
+	}
+	names := strings.FieldsFunc(*kinds, func(r rune) bool { return r == ',' })
+	if len(names) == 0 {
+		for _, k := range software.Kinds {
+			names = append(names, k.Name)
+		}
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if !*asJSON {
+		fmt.Fprintln(table, heading)
+	}
+	for _, name := range names {
+		t := trial{kind: name, config: software.Config{Seed: *seed}, first: *first, budget: *budget, most: *most}
+		if *small {
+			i := slices.IndexFunc(least, func(l bound) bool { return l.kind == name })
+			if i < 0 {
+				return fmt.Errorf("the tests have no kind %q", name)
+			}
+			t = least[i].trial(*seed)
+		}
+		r, err := judge(ctx, t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if *asJSON {
+			if err := json.NewEncoder(out).Encode(r); err != nil {
+				return err
+			}
+		} else {
+			fmt.Fprintln(table, r.row())
+			fmt.Fprintln(os.Stderr, "done:", name)
+		}
+	}
+	return table.Flush()
+}
+
+const heading = "kind\tcontent\tended\trequests\tper page\tlisted\tfound\tpublished\ttold new\tfalse new\tother new\taway\ttold away\tmoved as new\tfalse gone\trevisit\tmost\t"
+
+func (r *report) row() string {
+	return fmt.Sprintf("%s\t%d\t%v\t%d\t%.1f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", r.Kind, r.Content, r.Ended, r.Requests, r.perPage(), r.Listed, r.Found,
+		r.Published, r.ToldNew, r.FalseNew, r.OtherNew, r.Away, r.ToldAway, r.MovedNew, r.FalseGone, r.Revisit, r.RevisitTo)
+}
+
+// control is the path by which a site that is served by hand is moved in time.
+const control = "/-/at"
+
+// serveSite serves a site until ctx ends.
+func serveSite(ctx context.Context, out io.Writer, kind, addr string, c software.Config) error {
+	site, err := software.New(kind, c)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	s := &http.Server{Handler: controlled(site)}
+	defer context.AfterFunc(ctx, func() { s.Close() })()
+	fmt.Fprintf(out, "http://%s/\n", l.Addr())
+	if err := s.Serve(l); err != http.ErrServerClosed {
+		return err
+	}
+	return nil
+}
+
+// controlled adds a control to a site: POST /-/at?week=N moves it N weeks on from its start, and
+// the answer tells what happened until then, one change a line.
+func controlled(site *software.Site) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != control {
+			site.ServeHTTP(w, r)
+			return
+		}
+		week, err := strconv.Atoi(r.URL.Query().Get("week"))
+		if err != nil || week < 0 || r.Method != http.MethodPost {
+			http.Error(w, "want POST "+control+"?week=N with N of 0 or more", http.StatusBadRequest)
+			return
+		}
+		t := software.Start.Add(time.Duration(week) * software.Week)
+		site.At(t)
+		for _, c := range site.Changes(software.Start, t) {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Time.Format(time.RFC3339), c.What, c.From, c.To)
+		}
+	})
+}
