@@ -46,9 +46,13 @@ type Config struct {
 
 	Fetch    fetch.Config  // how single requests are made
 	Parallel int           // requests at once over all hosts; 0: 64
-	Delay    time.Duration // least gap between two requests to a host, even where its site asks for less; see frontier.Config
+	Delay    time.Duration // least gap between two requests to a host, even where its site asks for less; 0: DefaultDelay; below 0: what sites ask for alone
 	Clock    Clock         // nil: the machine's
 }
+
+// DefaultDelay is the least gap between two requests to a host for who asks for no other: a
+// program that sets nothing is polite.
+const DefaultDelay = time.Second
 
 // Options are those of one call of Run or Revisit. The zero value sets no limit.
 type Options struct {

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -60,7 +61,7 @@ func TestHostsOfADomain(t *testing.T) {
 						}
 						page(r.Host+r.URL.Path, links...)(rw, r)
 					}
-					c := open(t, func(cfg *Config) { cfg.Parallel, cfg.Delay = 4, delay })
+					c := open(t, func(cfg *Config) { cfg.Parallel, cfg.Delay = 4, cmp.Or(delay, -1) })
 					ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 					defer cancel()
 					for _, max := range []int{most, most + 50} { // the second run begins with thousands of hosts

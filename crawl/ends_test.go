@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func TestSharedHost(t *testing.T) {
 							}
 							dir := t.TempDir()
 							rules := store.Rules{Scope: "prefix"}
-							set := func(cfg *Config) { cfg.Dir, cfg.Delay, cfg.Parallel = dir, delay, 1 }
+							set := func(cfg *Config) { cfg.Dir, cfg.Delay, cfg.Parallel = dir, cmp.Or(delay, -1), 1 }
 							if kept {
 								cfg := local(dir)
 								set(&cfg)

@@ -31,7 +31,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 
-	c, err := crawl.Open(crawl.Config{Dir: dir, Fetch: fetch.Config{
+	c, err := crawl.Open(crawl.Config{Dir: dir, Delay: -1, Fetch: fetch.Config{
 		UserAgent:    fetch.Agent("https://example.org/bot"),
 		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // the site is on loopback
 	}})

@@ -38,7 +38,7 @@ type Loop struct {
 // NewLoop returns a loop that fetches as cfg says; Dir, At and MaxKept are those of its stores.
 // The error is that of a cfg.Fetch which cannot work.
 func NewLoop(cfg Config) (*Loop, error) {
-	cfg.Parallel = cmp.Or(cfg.Parallel, 64)
+	cfg.Parallel, cfg.Delay = cmp.Or(cfg.Parallel, 64), max(0, cmp.Or(cfg.Delay, DefaultDelay))
 	client, err := fetch.New(cfg.Fetch)
 	if err != nil {
 		return nil, err

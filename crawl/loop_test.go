@@ -914,3 +914,32 @@ func TestBestOrder(t *testing.T) {
 		t.Errorf("40 pages lead best to %d URLs, %d with an interruption, bfs to %d", best, twice, bfs)
 	}
 }
+
+// TestPoliteByDefault checks that a program that sets nothing keeps a second between its requests
+// to a host, and that below 0 the rules of the seeds alone hold.
+func TestPoliteByDefault(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		delay time.Duration
+		apart time.Duration
+	}{{0, DefaultDelay}, {-1, 0}, {time.Minute, time.Minute}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWeb(t)
+			w.pages["/"], w.pages["/a"] = page("home", "/a"), page("a")
+			cfg := Config{Dir: t.TempDir(), Delay: test.delay, Fetch: local("").Fetch}
+			c, err := Open(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			w.crawl(t, c, store.Rules{})
+			least := time.Hour
+			for i := range w.times[1:] {
+				least = min(least, w.times[i+1].Sub(w.times[i]))
+			}
+			if len(w.times) < 4 || least < test.apart || test.apart == 0 && least > 0 {
+				t.Errorf("Delay %v: %d requests, %v apart", test.delay, len(w.times), least)
+			}
+		})
+	}
+}

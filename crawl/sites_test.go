@@ -31,7 +31,7 @@ func local(dir string) Config {
 
 // loopback is a configuration for servers of this machine, which other processes can ask too.
 func loopback(dir string) Config {
-	return Config{Dir: dir, Parallel: 16, Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+	return Config{Dir: dir, Parallel: 16, Delay: -1, Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 }
 
 // served serves a history, at its first snapshot, until the test is over.

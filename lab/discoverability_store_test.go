@@ -69,7 +69,7 @@ func (w *hostsWeb) url(page string) string {
 // cycle visits hosts for the first time, or without any recrawls all that is known.
 func (w *hostsWeb) cycle(t *testing.T, dir string, at int, hosts ...int) {
 	t.Helper()
-	c, err := crawl.Open(crawl.Config{Dir: dir, Parallel: 16, At: time.Unix(1e9+int64(at)*1e6, 0),
+	c, err := crawl.Open(crawl.Config{Dir: dir, Parallel: 16, Delay: -1, At: time.Unix(1e9+int64(at)*1e6, 0),
 		Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 	if err != nil {
 		t.Fatal(err)

@@ -140,7 +140,7 @@ func liveAgrees(t *testing.T, h *snap.History, several bool, name string, weeks 
 		if err := server.Switch(at); err != nil {
 			t.Fatal(err)
 		}
-		c, err := crawl.Open(crawl.Config{Dir: dir, Parallel: 8, At: time.Unix(s.weeks[at].time, 0),
+		c, err := crawl.Open(crawl.Config{Dir: dir, Parallel: 8, Delay: -1, At: time.Unix(s.weeks[at].time, 0),
 			Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 		if err != nil {
 			t.Fatal(err)

@@ -106,6 +106,7 @@ func demo(ctx context.Context, r *rand.Rand, weeks, budget int, progress io.Writ
 	base := "http://" + l.Addr().String()
 	cfg := crawl.Config{
 		Dir:   dir,
+		Delay: -1, // the site is ours
 		Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
 	var rows []demoRow

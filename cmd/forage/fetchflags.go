@@ -154,7 +154,7 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	if _, err := fetch.New(fc); err != nil {
 		return cfg, badInput(err)
 	}
-	return crawl.Config{Dir: ff.dir, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
+	return crawl.Config{Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
 }
 
 // options makes the options of a run. done ends the show of progress and closes what was opened.

@@ -47,7 +47,7 @@ func roundTrip(t *testing.T, h *snap.History, versions int) {
 	srv := httptest.NewServer(site)
 	defer srv.Close()
 	dir := t.TempDir()
-	cfg := crawl.Config{Dir: dir, Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+	cfg := crawl.Config{Dir: dir, Delay: -1, Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 	for k := range versions {
 		if err := site.Switch(k); err != nil {
 			t.Fatal(err)
