@@ -134,7 +134,7 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
 			return err
 		}
 		queued = d.State == store.Queued
-		if d.State == store.Skipped {
+		if d.State == store.Skipped || d.Kind == store.Soft404 { // rules and signs of what is not there do not hold for it
 			d.State, d.Reason = store.Queued, ""
 		}
 		d.Seed = true

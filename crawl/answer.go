@@ -193,9 +193,7 @@ func (a *answer) document() {
 		if got.Published != 0 {
 			d.Published = got.Published
 		}
-		if slices.Contains(s.Soft404, got.Shape) {
-			kind = store.Soft404
-		}
+		kind = a.hollow()
 	}
 	first := d.Kind == store.Unseen || d.Kind == store.Redirect || d.Kind == store.Other || d.Kind == store.Soft404
 	if first || kind == store.Page || kind == store.Soft404 || kind == store.Feed || kind == store.Sitemap {
@@ -206,6 +204,7 @@ func (a *answer) document() {
 		if d.FirstSeen == 0 {
 			d.FirstSeen, d.Cycle = now, c.rec.Cycle
 		}
+		a.tryLinks(wasGone)
 		return
 	}
 	listed := kind == store.Page || kind == store.Feed || kind == store.Sitemap
@@ -214,7 +213,9 @@ func (a *answer) document() {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
 	d.DuplicateOf = graph.None
-	trapped := kind == store.Page && got.Bytes > 0 && a.duplicate(first)
+	// A hollow body says nothing of the page, nor which page it is a copy of.
+	tells := kind == store.Page && (!d.Hollow || d.Seed || isRoot(d))
+	trapped := tells && got.Bytes > 0 && a.duplicate(first)
 	d.Canonical = ""
 	if got.Canonical != "" && got.Canonical != d.URL {
 		d.Canonical = got.Canonical
@@ -224,6 +225,9 @@ func (a *answer) document() {
 			c.pages++
 			c.rec.Pages++
 			c.run.pages++
+			if !d.Hollow {
+				c.redeem(d)
+			}
 		}
 		if c.rec.Cycle > s.FirstCycle {
 			a.newcomer = true
@@ -243,7 +247,7 @@ func (a *answer) document() {
 	links := c.discover(d, got.Links)
 	c.seen.links += len(links)
 	a.relink(links, wasGone)
-	if d.Canonical != "" && kind == store.Page && d.DuplicateOf == graph.None {
+	if d.Canonical != "" && tells && d.DuplicateOf == graph.None {
 		if id, err := crawl.db.Find(d.Canonical); err == nil && id != d.ID {
 			if other, err := crawl.doc(id); err == nil && other.Site == d.Site && other.DuplicateOf != d.ID {
 				d.DuplicateOf = id
@@ -278,6 +282,9 @@ func (a *answer) duplicate(first bool) (trapped bool) {
 	}
 	other, err := crawl.doc(same)
 	if err != nil || other.Digest != d.Digest || other.DuplicateOf == d.ID {
+		return false
+	}
+	if a.renewed(other) {
 		return false
 	}
 	d.DuplicateOf = same

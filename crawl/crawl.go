@@ -91,6 +91,7 @@ type Result struct {
 	Bytes       int64
 	Errors      int64
 	Failed      []FailedSite
+	Shells      []string      // names of sites that answer every path with the same page
 	Finished    []*store.Site // sites that had nothing left to be fetched from the start
 	Interrupted bool          // by the context or Stop: the state is saved, the same call goes on
 	Cut         string        // what else ended the run before its end: --max-total, --time-limit, …

@@ -112,6 +112,7 @@ type observations struct {
 	links    int
 	scripted int                // pages with scripts
 	repeats  map[graph.Node]int // by page: others with the same body
+	tried    bool               // links of a hollow body were followed
 }
 
 func (c *cycle) crawl() *Crawl { return c.site.crawl }

@@ -60,6 +60,9 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		if f.LastMod != 0 || f.Published != 0 {
 			c.dates(id, f)
 		}
+		if len(c.site.Soft404) > 0 && (f.Kind == store.ViaSitemap || f.Kind == store.ViaFeed) {
+			c.listed(id, by)
+		}
 		if c.lists.Suspect && by != nil && f.Kind != store.ViaSitemap && f.Kind != store.ViaFeed {
 			crawl.linked(id, by, f.Kind)
 		}
@@ -156,7 +159,7 @@ func (c *cycle) revive(id graph.Node, by *store.Doc) {
 		return
 	}
 	s := crawl.sites[d.Site]
-	if s == nil || s.cycle == nil || d.Kind != store.Unseen || d.State != store.Fetched || d.FetchedIn == s.cycle.rec.Cycle {
+	if s == nil || s.cycle == nil || d.Kind != store.Unseen && d.Kind != store.Soft404 || d.State != store.Fetched || d.FetchedIn == s.cycle.rec.Cycle {
 		return
 	}
 	d.State, d.Cycle = store.Queued, s.cycle.number(c)

@@ -90,5 +90,9 @@ func (v *firstVisit) conclude(counts *store.Counters, _ bool) {
 	default:
 		s.Partial = false
 	}
-	s.NeedsJS = c.seen.scripted > 0 && c.pages > 0 && c.pages <= 3 && c.seen.links <= c.pages
+	shell := s.Shell(counts)
+	s.NeedsJS = c.seen.scripted > 0 && (shell || c.pages > 0 && c.pages <= 3 && c.seen.links <= c.pages)
+	if shell {
+		c.run.opt.Log.Warn(s.ShellText(), "site", s.Name)
+	}
 }

@@ -304,7 +304,7 @@ func (c *cycle) request(j *job) {
 		return
 	case fetchProbe:
 		j.request.URL = j.origin.name + probePath(s, j.origin)
-		j.read = document.Options{URL: j.request.URL, Shape: true}
+		j.read = document.Options{URL: j.request.URL, Shapes: true}
 		return
 	}
 	d := j.doc
@@ -312,5 +312,5 @@ func (c *cycle) request(j *job) {
 	if j.work == fetchOld {
 		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
 	}
-	j.read = document.Options{URL: d.URL, IgnoreParams: s.Rules.IgnoreParams, Shape: len(s.Soft404) > 0}
+	j.read = document.Options{URL: d.URL, IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
 }

@@ -187,7 +187,7 @@ func (l *Loop) probed(j *job) {
 	switch o := j.out; {
 	case o.Class == fetch.OK && j.content != nil && j.content.Kind == store.Page:
 		s.Probe = "soft404"
-		s.Soft404 = append(s.Soft404, j.content.Shape)
+		s.Soft404 = append(s.Soft404, j.content.Shapes[len(j.content.Shapes)-1])
 	case o.Class.Answered():
 		s.Probe = fmt.Sprint(o.Status)
 	default:

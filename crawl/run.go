@@ -206,6 +206,9 @@ func (r *run) sum() error {
 			return err
 		}
 		res.Known += counts.Pages()
+		if c.site.Shell(counts) {
+			res.Shells = append(res.Shells, c.site.Name)
+		}
 		if c.failure != "" {
 			res.Failed = append(res.Failed, FailedSite{c.site.Name, c.failure})
 		}

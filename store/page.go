@@ -94,6 +94,7 @@ type Doc struct {
 	Canonical   string // normalised URL that the page names as its own
 	ContentType string
 	Digest      uint64 // of the decoded body
+	Shape       uint64 // of its first body that was none of the site's Soft404, or of its latest; only where the site has some
 	Bytes       int64  // of the decoded body
 	Truncated   bool   // the body was cut at the limit
 	Published   Time   // as the page, a feed or a news sitemap says
@@ -117,6 +118,8 @@ type Doc struct {
 	Main            bool  // feed or sitemap that the site itself points to
 	Dated           bool  // feed or sitemap that tells when documents changed
 	Named           bool  // robots.txt names it; false where the latest one names none
+	Listed          bool  // a sitemap or feed names it that did not lead to it first; only noted where the site has a Soft404
+	Hollow          bool  // its body is one of the site's Soft404, see Shape
 	Stub            bool  // New is MaybeNew only because it led away by meta refresh whenever it was fetched
 
 	stored bool  // there is a record in the store
@@ -189,6 +192,9 @@ var docFields = record.New(
 	record.Bool(40, func(d *Doc) *bool { return &d.Dated }),
 	record.Bool(41, func(d *Doc) *bool { return &d.Named }),
 	record.Bool(42, func(d *Doc) *bool { return &d.Stub }),
+	record.Bool(43, func(d *Doc) *bool { return &d.Listed }),
+	record.Bool(44, func(d *Doc) *bool { return &d.Hollow }),
+	record.Uint(45, func(d *Doc) *uint64 { return &d.Shape }),
 )
 
 func (d *Doc) encode() []byte {

@@ -37,8 +37,17 @@ type Site struct {
 	CrawledAt  Time     `json:"crawled_at,omitempty"`  // when its latest cycle ended
 	Probe      string   `json:"probe,omitempty"`       // what a random path answered: "404", "soft404", …
 	Soft404    []uint64 `json:"soft404,omitempty"`     // fingerprints of bodies for what is not there
+	CatchAll   bool     `json:"catch_all,omitempty"`   // its home page is one of these bodies
 	NeedsJS    bool     `json:"needs_js,omitempty"`    // scripts, but next to no links
 	Traps      []string `json:"traps,omitempty"`       // patterns that were cut, for people
+}
+
+// ShellText says, for people, what a site is of which Shell is true.
+func (s *Site) ShellText() string {
+	if s.NeedsJS {
+		return "every path answers with the same page; its links are made by JavaScript: forage does not run it; its sitemap / feed / API would do"
+	}
+	return "every path answers with the same page, and its links lead to no other; a sitemap, a feed or an API would do"
 }
 
 // Rules tell which URLs belong to a site and which of them are fetched.
@@ -66,7 +75,11 @@ type Counters struct {
 	Bytes    int64            // received with them
 	Errors   int64            // fetches that failed
 	Distinct int64            // pages that are no duplicates
+	Hollow   int64            // pages with the body that the site gives for what is not there
 }
+
+// Shell reports whether the home page is all that a site gives, whatever it is asked for.
+func (s *Site) Shell(c *Counters) bool { return s.CatchAll && c.Hollow > 0 && c.Hollow == c.Pages() }
 
 // Known is the number of documents.
 func (c *Counters) Known() int64 {
@@ -91,11 +104,12 @@ type tally struct {
 	isNew    bool
 	gone     bool
 	distinct bool
+	hollow   bool
 }
 
 func (d *Doc) tally() tally {
 	distinct := d.Kind == Page && d.DuplicateOf == noDuplicate
-	return tally{d.Site, d.State, d.Kind, d.New == IsNew && distinct, d.Gone != 0 && (d.Kind == Page || d.IsList()), distinct}
+	return tally{d.Site, d.State, d.Kind, d.New == IsNew && distinct, d.Gone != 0 && (d.Kind == Page || d.IsList()), distinct, d.Hollow && d.Kind == Page}
 }
 
 func (c *Counters) count(t tally, by int64) {
@@ -109,6 +123,9 @@ func (c *Counters) count(t tally, by int64) {
 	}
 	if t.distinct {
 		c.Distinct += by
+	}
+	if t.hollow {
+		c.Hollow += by
 	}
 }
 
@@ -127,6 +144,7 @@ var counterFields = record.New(func() (all []record.Field[Counters]) {
 		record.Int(35, func(c *Counters) *int64 { return &c.Bytes }),
 		record.Int(36, func(c *Counters) *int64 { return &c.Errors }),
 		record.Int(37, func(c *Counters) *int64 { return &c.Distinct }),
+		record.Int(38, func(c *Counters) *int64 { return &c.Hollow }),
 	)
 }()...)
 

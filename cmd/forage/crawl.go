@@ -218,6 +218,7 @@ type crawlJSON struct {
 	Errors      int64              `json:"errors"`
 	Failed      []crawl.FailedSite `json:"failed_sites"`
 	Finished    []string           `json:"finished_sites"`
+	Shells      []string           `json:"shells"`
 	Interrupted bool               `json:"interrupted"`
 	Cut         any                `json:"stopped_by"`
 	Seconds     float64            `json:"seconds"`
@@ -238,7 +239,7 @@ func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	if asJSON {
-		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), r.Interrupted, orNull(r.Cut), r.Seconds})
+		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), append([]string{}, r.Shells...), r.Interrupted, orNull(r.Cut), r.Seconds})
 	}
 	_, err := fmt.Fprintf(out, "%s: %s found, %d known, %s fetched, %s in %s\n", cyclesText(r), plural(r.Pages, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Cut != "" && !r.Interrupted {

@@ -196,6 +196,8 @@ func reason(d *store.Doc, site *store.Site) string {
 		s += ", it is gone"
 	case d.Kind == store.Soft404:
 		s += " with the body that the site gives for what is not there"
+	case d.Hollow:
+		s += " with the body that the site gives for every path"
 	case d.Stub:
 		s += ", a redirect by meta refresh: it is told as new when it is a page of its own"
 	case d.Truncated:

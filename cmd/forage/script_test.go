@@ -3,11 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -31,6 +37,8 @@ func TestMain(m *testing.M) {
 //	hold N    keeps it from answering more than N requests
 //	served N  waits until it has answered N requests
 //	release   lets it answer all
+//	web D [F] serves the files of folder D on loopback and sets $BASE and $SITE; F answers for what
+//	          is not there, with status 200. Each request is a line of requests.txt
 //	commits F writes the history of that site into F, as one of commits
 func TestScripts(t *testing.T) {
 	type key struct{}
@@ -49,6 +57,18 @@ func TestScripts(t *testing.T) {
 				w.Server = s
 				srv := httptest.NewServer(w)
 				ts.Defer(srv.Close)
+				ts.Setenv("BASE", srv.URL)
+				ts.Setenv("SITE", srv.Listener.Addr().String())
+			},
+			"web": func(ts *testscript.TestScript, neg bool, args []string) {
+				log, err := os.Create(ts.MkAbs("requests.txt"))
+				ts.Check(err)
+				f := folder{dir: ts.MkAbs(args[0]), log: log}
+				if len(args) > 1 {
+					f.other = filepath.Join(f.dir, args[1])
+				}
+				srv := httptest.NewServer(&f)
+				ts.Defer(func() { srv.Close(); log.Close() })
 				ts.Setenv("BASE", srv.URL)
 				ts.Setenv("SITE", srv.Listener.Addr().String())
 			},
@@ -101,4 +121,33 @@ func (w *webSite) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	w.Server.ServeHTTP(rw, r)
 	w.answered <- true
+}
+
+// A folder serves its files; index.html stands for its folder.
+type folder struct {
+	dir, other string // other: for what is not there; "": 404
+
+	mu  sync.Mutex
+	log io.Writer
+}
+
+func (f *folder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	fmt.Fprintln(f.log, r.URL.RequestURI())
+	f.mu.Unlock()
+	path := filepath.Join(f.dir, filepath.FromSlash(r.URL.Path))
+	if strings.HasSuffix(r.URL.Path, "/") {
+		path = filepath.Join(path, "index.html")
+	}
+	body, err := os.ReadFile(path)
+	if err != nil && f.other != "" {
+		path = f.other
+		body, err = os.ReadFile(path)
+	}
+	if err != nil {
+		http.NotFound(rw, r)
+		return
+	}
+	rw.Header().Set("Content-Type", mime.TypeByExtension(filepath.Ext(path)))
+	rw.Write(body)
 }

@@ -118,9 +118,12 @@ type siteStatus struct {
 	Crawled any      `json:"crawled"`
 	Partial any      `json:"partial"` // why the first visit did not see all
 	NeedsJS bool     `json:"needs_javascript"`
+	Shell   bool     `json:"shell"` // every path answers with the same page
 	Traps   []string `json:"traps"`
 	// Waiting counts the queued and failed documents by the reason that holds them back.
 	Waiting map[string]int `json:"waiting"`
+
+	shellText string
 
 	Discovery *discoveryStatus `json:"discovery"` // null: no cycle has visited it again
 }
@@ -162,8 +165,9 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 			Pages: c.Pages(), New: c.New, Gone: c.Gone, Feeds: c.Kind[store.Feed] + c.Kind[store.Sitemap], Known: c.Known(),
 			Queued: c.Queued(), Failed: c.State[store.Failed], Skipped: c.State[store.Skipped],
 			Fetches: c.Fetches, Errors: c.Errors, Bytes: c.Bytes, Crawled: stamp(site.CrawledAt),
-			Partial: orNull(site.PartialWhy), NeedsJS: site.NeedsJS, Traps: append([]string{}, site.Traps...), Waiting: map[string]int{},
+			Partial: orNull(site.PartialWhy), NeedsJS: site.NeedsJS, Shell: site.Shell(c), Traps: append([]string{}, site.Traps...), Waiting: map[string]int{},
 		}
+		row.shellText = site.ShellText()
 		if site.Partial && row.Partial == nil {
 			row.Partial = "the first visit did not see all of it"
 		}
@@ -235,7 +239,10 @@ func (s *status) print(w io.Writer, hubs bool) error {
 		if r.Partial != nil {
 			fmt.Fprintf(w, "  %s: first visit partial: %v\n", r.Site, r.Partial)
 		}
-		if r.NeedsJS {
+		switch {
+		case r.Shell:
+			fmt.Fprintf(w, "  %s: %s\n", r.Site, r.shellText)
+		case r.NeedsJS:
 			fmt.Fprintf(w, "  %s: its pages have scripts but next to no links; it seems to need JavaScript\n", r.Site)
 		}
 		for _, trap := range r.Traps {

@@ -23,7 +23,7 @@ import (
 type Content struct {
 	Kind      store.Kind // Page, Feed, Sitemap or Other
 	Digest    uint64     // of the body
-	Shape     uint64     // of the body without what it repeats of its URL; only with Options.Shape
+	Shapes    []uint64   // of the body as it is but for tokens, without its path, without the last segment of that; only with Options.Shapes
 	Bytes     int64      // of the body
 	Cut       bool       // not all of its links were taken
 	Title     string
@@ -50,7 +50,7 @@ type Link struct {
 type Options struct {
 	URL          string   // of the document, normalised
 	IgnoreParams []string // query parameters that do not tell pages apart
-	Shape        bool     // work out Content.Shape
+	Shapes       bool     // work out Content.Shapes
 }
 
 // A Reader reads bodies, one after another, in the same memory. The zero value is ready.
@@ -75,8 +75,8 @@ var linkKinds = [...]store.LinkKind{
 // is neither a page nor a list is Other. O(bytes).
 func (r *Reader) Read(o *fetch.Outcome, opt Options) *Content {
 	c := &Content{Kind: store.Other, Digest: Hash(o.Body), Bytes: int64(len(o.Body))}
-	if opt.Shape {
-		c.Shape = shape(o.Body, opt.URL)
+	if opt.Shapes {
+		c.Shapes = shapes(o.Body, opt.URL)
 	}
 	if o.Kind == fetch.HTML && !looksLikeList(o.Body) {
 		r.page(o, &opt, c)
@@ -102,16 +102,54 @@ func looksLikeList(b []byte) bool {
 	return !bytes.Contains(bytes.ToLower(b[:min(len(b), 1024)]), []byte("<html"))
 }
 
-// shape is a digest that does not change with the URL that a page repeats.
-func shape(body []byte, url string) uint64 {
+// shapes are digests by which bodies are recognised that differ in what they repeat of their URL,
+// and in tokens made anew for each answer. Of a body for a path that is in no other, the last one
+// tells what all paths share. Of others it may lack too much, where a segment is a word of the
+// page: so a body is like that one if any of its shapes is.
+func shapes(body []byte, url string) []uint64 {
+	all := []uint64{Hash(withoutTokens(body))}
 	path, _, _ := strings.Cut(scope.Path(url), "?")
 	path = strings.TrimSuffix(path, "/")
 	for _, part := range []string{path, path[strings.LastIndexByte(path, '/')+1:]} {
 		if len(part) >= 3 {
 			body = bytes.ReplaceAll(body, []byte(part), nil)
 		}
+		all = append(all, Hash(withoutTokens(body)))
 	}
-	return Hash(body)
+	return all
+}
+
+// minToken is the least length of what counts as a token: nonces, marks against forged requests
+// and session numbers have at least 96 bits, which are 16 characters of base64.
+const minToken = 16
+
+// withoutTokens returns body without its runs of letters, digits, + and _ that are long and have
+// both letters and digits.
+func withoutTokens(body []byte) []byte {
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); {
+		start, letters, digits := i, false, false
+	run:
+		for ; i < len(body); i++ {
+			switch b := body[i]; {
+			case '0' <= b && b <= '9':
+				digits = true
+			case 'a' <= b|0x20 && b|0x20 <= 'z':
+				letters = true
+			case b == '+', b == '_':
+			default:
+				break run
+			}
+		}
+		if i-start < minToken || !letters || !digits {
+			out = append(out, body[start:i]...)
+		}
+		if i < len(body) {
+			out = append(out, body[i])
+			i++
+		}
+	}
+	return out
 }
 
 // page reads HTML.
