@@ -3,6 +3,8 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"forage/crawl/novelty"
@@ -19,7 +21,7 @@ func newDoc(url string, site store.SiteID) *store.Doc {
 // addSeeds makes the sites of seeds, or changes the rules of those that exist, and returns
 // them, each once, in the order of the seeds. It adds nothing if one of the seeds is no URL, or
 // its rules do not work. O(seeds, URLs known of new sites).
-func (c *Crawl) addSeeds(seeds []scope.Seed) ([]*store.Site, error) {
+func (c *Crawl) addSeeds(seeds []scope.Seed, log *slog.Logger) ([]*store.Site, error) {
 	last, err := c.db.LastCycle()
 	if err != nil {
 		return nil, err
@@ -46,6 +48,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed) ([]*store.Site, error) {
 		url  string
 	}
 	var sites, fresh []*store.Site
+	before := map[*store.Site]store.Rules{} // those that sites had
 	byName, known := map[string]*store.Site{}, map[given]bool{}
 	of := make([]*store.Site, len(seeds))
 	for i, url := range urls {
@@ -65,6 +68,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed) ([]*store.Site, error) {
 				if open := c.sites[s.ID]; open != nil {
 					s = open.Site // what a cycle works on is not to be overwritten
 				}
+				before[s] = s.Rules
 				s.Rules = rules[i]
 			}
 			if err != nil {
@@ -106,8 +110,37 @@ func (c *Crawl) addSeeds(seeds []scope.Seed) ([]*store.Site, error) {
 		if err := c.db.PutSite(s); err != nil {
 			return nil, err
 		}
+		if was, ok := before[s]; ok && !sameRules(&was, &s.Rules) {
+			if err := c.changed(s, log); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return sites, c.db.Commit()
+}
+
+// sameRules reports whether two sets of rules leave out the same documents.
+func sameRules(a, b *store.Rules) bool {
+	return a.Scope == b.Scope && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude) && a.MaxDepth == b.MaxDepth &&
+		slices.Equal(a.AllowPrivate, b.AllowPrivate)
+}
+
+// changed has the rules of a site hold for what is known of it, and tells of pages that this
+// changes.
+func (c *Crawl) changed(s *store.Site, log *slog.Logger) error {
+	sc, err := scope.New(&s.Rules)
+	if err != nil {
+		return err
+	}
+	var open *cycle
+	if o := c.sites[s.ID]; o != nil && o.busy() {
+		open = o.cycle
+	}
+	out, back, err := c.reconsider(s, sc, open)
+	if out+back > 0 {
+		log.Warn("the rules have changed", "site", s.Name, "pages left out", out, "pages back", back)
+	}
+	return err
 }
 
 // addSeed has a URL fetched whatever led to it. next is the number of the site's next cycle.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"forage/crawl/plan"
 	"forage/crawl/scope"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func TestAdoptDomains(t *testing.T) {
 		}
 	}
 	rules := store.Rules{Scope: "domain"}
-	sites, err := c.addSeeds([]scope.Seed{{URL: "http://a.test/", Rules: rules}, {URL: "http://b.test/", Rules: rules}, {URL: "http://www.a.test/", Rules: rules}})
+	sites, err := c.addSeeds([]scope.Seed{{URL: "http://a.test/", Rules: rules}, {URL: "http://b.test/", Rules: rules}, {URL: "http://www.a.test/", Rules: rules}}, slog.New(slog.DiscardHandler))
 	if err != nil || len(sites) != 2 {
 		t.Fatalf("addSeeds = %d sites, %v; want 2", len(sites), err)
 	}

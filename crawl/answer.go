@@ -284,6 +284,10 @@ func (a *answer) duplicate(first bool) (trapped bool) {
 	if err != nil || other.Digest != d.Digest || other.DuplicateOf == d.ID {
 		return false
 	}
+	if other.LeftOut() {
+		crawl.fail(crawl.db.PutBody(c.site.ID, d.Digest, d.ID))
+		return false
+	}
 	if a.renewed(other) {
 		return false
 	}

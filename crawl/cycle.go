@@ -94,6 +94,8 @@ type cycle struct {
 	from      graph.Node // what the store's queue holds below is not handed out
 	touched   bool       // it is among those of the crawl
 
+	reconsider bool // the rules of the site have changed since it began
+
 	winding bool // nothing more is handed out
 	full    bool // a limit of the site is reached
 	keep    bool // it stays open in the store: it was interrupted
@@ -396,6 +398,12 @@ func (c *cycle) close() {
 func (c *cycle) conclude() error {
 	crawl, s := c.crawl(), c.site
 	now := crawl.now()
+	if c.reconsider {
+		c.reconsider = false
+		if _, _, err := crawl.reconsider(s.Site, s.scope, nil); err != nil {
+			return err
+		}
+	}
 	counts, err := crawl.db.Counters(s.ID)
 	if err != nil {
 		return err

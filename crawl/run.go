@@ -256,7 +256,7 @@ func (r *run) progress(now time.Time) {
 
 // visit begins the first visits of the sites of seeds, or goes on with them.
 func (r *run) visit(seeds []scope.Seed) error {
-	sites, err := r.crawl.addSeeds(seeds)
+	sites, err := r.crawl.addSeeds(seeds, r.opt.Log)
 	if err != nil {
 		return err
 	}

@@ -265,7 +265,7 @@ func TestTouched(t *testing.T) {
 	for i := range 50 {
 		seeds = append(seeds, scope.Seed{URL: fmt.Sprintf("http://host%d.test/", i)})
 	}
-	sites, err := c.addSeeds(seeds)
+	sites, err := c.addSeeds(seeds, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

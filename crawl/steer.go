@@ -50,7 +50,7 @@ func (c *Crawl) Add(urls []string) error {
 			}
 			seeds[i] = scope.Seed{URL: url, Rules: rules}
 		}
-		sites, err := c.addSeeds(seeds)
+		sites, err := c.addSeeds(seeds, r.opt.Log)
 		if err != nil {
 			return err
 		}

@@ -61,10 +61,11 @@ func URLs(v *store.View, path string, all bool) (w Written, err error) {
 
 // Graph writes the links between all documents as an arc list, and beside it, as path with
 // .urls before the compression's ending, number and URL of every document, tab-separated.
-// Documents that have not been fetched are nodes without arcs. Memory: the links of one
-// document.
-func Graph(v *store.View, path string) (w Written, err error) {
-	g, err := newLinks(v)
+// Documents that have not been fetched are nodes without arcs; with fetched they are left out, as
+// are those that never were there and those that rules leave out; the others are numbered anew,
+// in their order. Memory: the links of one document; with fetched, 4 bytes a document too.
+func Graph(v *store.View, path string, fetched bool) (w Written, err error) {
+	g, err := newLinks(v, fetched)
 	if err != nil {
 		return w, err
 	}
@@ -76,7 +77,9 @@ func Graph(v *store.View, path string) (w Written, err error) {
 	err = arcs.Create(names, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
 		err := v.Docs(func(d *store.Doc) bool {
-			_, err = fmt.Fprintf(out, "%d\t%s\n", d.ID, d.URL)
+			if n := g.number(d.ID); n != graph.None {
+				_, err = fmt.Fprintf(out, "%d\t%s\n", n, d.URL)
+			}
 			return err == nil
 		})
 		if err != nil {
@@ -102,22 +105,50 @@ func labelsPath(path string) string {
 
 // Links returns the graph of a store's current links, which reads the store at each scan; its
 // number of arcs is known after one. Its nodes are the numbers of the documents.
-func Links(v *store.View) (graph.Scanner, error) { return newLinks(v) }
+func Links(v *store.View) (graph.Scanner, error) { return newLinks(v, false) }
 
-func newLinks(v *store.View) (*links, error) {
+func newLinks(v *store.View, fetched bool) (*links, error) {
 	n, err := v.NumURLs()
-	return &links{View: v, n: n}, err
+	g := &links{View: v, n: n}
+	if err != nil || !fetched {
+		return g, err
+	}
+	g.numbers = make([]graph.Node, n)
+	for i := range g.numbers {
+		g.numbers[i] = graph.None
+	}
+	g.n = 0
+	err = v.Docs(func(d *store.Doc) bool {
+		if int(d.ID) < n && d.State == store.Fetched && d.Kind != store.Unseen {
+			g.numbers[d.ID] = graph.Node(g.n)
+			g.n++
+		}
+		return true
+	})
+	return g, err
 }
 
 // links is the graph of a store's current links, read from the store at each scan.
 type links struct {
 	*store.View
-	n    int
-	arcs uint64 // of the latest scan
+	n       int
+	numbers []graph.Node // of the nodes, by document; graph.None: it is none; nil: documents are nodes
+	arcs    uint64       // of the latest scan
 }
 
 func (g *links) NumNodes() int   { return g.n }
 func (g *links) NumArcs() uint64 { return g.arcs }
+
+// number is the node of a document, graph.None where it is none.
+func (g *links) number(id graph.Node) graph.Node {
+	switch {
+	case g.numbers == nil:
+		return id
+	case int(id) < len(g.numbers):
+		return g.numbers[id]
+	}
+	return graph.None
+}
 
 func (g *links) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.Node) error) error {
 	g.arcs = 0
@@ -125,10 +156,14 @@ func (g *links) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.No
 	var failed error
 	var succ []graph.Node
 	err := g.Docs(func(d *store.Doc) bool {
-		if d.ID < lo || d.ID >= hi {
-			return d.ID < hi
+		v := g.number(d.ID)
+		if v == graph.None {
+			return true
 		}
-		for ; next < d.ID && failed == nil; next++ {
+		if v < lo || v >= hi {
+			return v < hi
+		}
+		for ; next < v && failed == nil; next++ {
 			failed = visit(next, nil)
 		}
 		var out []store.Link
@@ -137,17 +172,17 @@ func (g *links) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.No
 		}
 		succ = succ[:0]
 		for _, l := range out {
-			if l.To < graph.Node(g.n) {
-				succ = append(succ, l.To)
+			if to := g.number(l.To); to < graph.Node(g.n) {
+				succ = append(succ, to)
 			}
 		}
 		slices.Sort(succ)
 		succ = slices.Compact(succ)
 		g.arcs += uint64(len(succ))
 		if failed == nil {
-			failed = visit(d.ID, succ)
+			failed = visit(v, succ)
 		}
-		next = d.ID + 1
+		next = v + 1
 		return failed == nil
 	})
 	for ; next < hi && failed == nil && err == nil; next++ {

@@ -158,7 +158,7 @@ func TestGraph(t *testing.T) {
 	db := small(t)
 	for _, ext := range []string{"", ".gz", ".zst"} {
 		path := filepath.Join(t.TempDir(), "g.tsv"+ext)
-		w, err := Graph(&db.View, path)
+		w, err := Graph(&db.View, path, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,5 +196,81 @@ func TestURLs(t *testing.T) {
 	}
 	if _, err := URLs(&db.View, filepath.Join(t.TempDir(), "no", "folder"), true); err == nil {
 		t.Error("a folder that is not there was written to")
+	}
+}
+
+// TestFetchedOnly compares the graph of what was fetched with that of all documents, of which the
+// others are taken out.
+func TestFetchedOnly(t *testing.T) {
+	db := small(t)
+	for _, d := range []store.Doc{
+		{URL: "https://x.test/waits2", State: store.Queued},
+		{URL: "https://x.test/lost", State: store.Fetched, Status: 404},
+		{URL: "https://x.test/excluded", State: store.Skipped, Kind: store.Page},
+		{URL: "https://x.test/later", State: store.Fetched, Kind: store.Page},
+	} {
+		d.Site, d.FoundOn, d.DuplicateOf = 1, graph.None, graph.None
+		if _, err := db.Add(&d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind == store.Page {
+			var all []store.Link
+			for to := range d.ID {
+				all = append(all, store.Link{To: to})
+			}
+			if _, err := db.PutLinks(&d, 3, all); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := db.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	var want []graph.Arc
+	var urls []string
+	number := map[graph.Node]graph.Node{}
+	if err := db.Docs(func(d *store.Doc) bool {
+		if d.State == store.Fetched && d.Kind != store.Unseen {
+			number[d.ID] = graph.Node(len(urls))
+			urls = append(urls, d.URL)
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Docs(func(d *store.Doc) bool {
+		links, err := db.Links(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range links {
+			from, ok := number[d.ID]
+			if to, too := number[l.To]; ok && too {
+				want = append(want, graph.Arc{From: from, To: to})
+			}
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "g.tsv")
+	w, err := Graph(&db.View, path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := arcs.Load(path, arcs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := graph.FromArcs(len(urls), want); !reflect.DeepEqual(g, all) || w.Records != all.NumArcs() {
+		t.Errorf("Graph wrote %v (%+v), want %v", g, w, all)
+	}
+	names, err := os.ReadFile(path + ".urls")
+	text := ""
+	for i, u := range urls {
+		text += fmt.Sprintf("%d\t%s\n", i, u)
+	}
+	if err != nil || string(names) != text || len(urls) != 7 {
+		t.Errorf("names %q, %v, want %q", names, err, text)
 	}
 }

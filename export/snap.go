@@ -156,7 +156,7 @@ func readLives(v *store.View, site *store.Site, origin string) ([]*life, error) 
 	var failed error
 	err := v.SiteDocs(site.ID, func(d *store.Doc) bool {
 		path, ok := strings.CutPrefix(d.URL, origin)
-		if !ok || !strings.HasPrefix(path, "/") {
+		if !ok || !strings.HasPrefix(path, "/") || d.LeftOut() {
 			return true
 		}
 		l := &life{id: d.ID, path: path, well: d.IsList() && d.FoundOn == graph.None}

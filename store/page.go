@@ -126,11 +126,16 @@ type Doc struct {
 	was    tally // what the record in the store counts as
 }
 
-// IsPage reports whether d counts as a page: it once answered 2xx with HTML of its own.
-func (d *Doc) IsPage() bool { return d.Kind == Page }
+// IsPage reports whether d counts as a page: it once answered 2xx with HTML of its own, and rules
+// do not leave it out.
+func (d *Doc) IsPage() bool { return d.Kind == Page && d.State != Skipped }
 
-// IsList reports whether d is a feed or a sitemap.
-func (d *Doc) IsList() bool { return d.Kind == Feed || d.Kind == Sitemap }
+// IsList reports whether d is a feed or a sitemap that rules do not leave out.
+func (d *Doc) IsList() bool { return (d.Kind == Feed || d.Kind == Sitemap) && d.State != Skipped }
+
+// LeftOut reports whether d was answered, and is left out under rules that came later. It counts
+// as skipped, and for none of the kinds of documents.
+func (d *Doc) LeftOut() bool { return d.State == Skipped && d.Kind != Unseen }
 
 // Alive reports whether the latest answer was 2xx or not modified.
 func (d *Doc) Alive() bool {

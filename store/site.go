@@ -62,6 +62,7 @@ type Rules struct {
 	Budget       int      `json:"budget,omitempty"`        // fetches in the first visit; 0: no limit
 	DelayMillis  int64    `json:"delay_ms"`                // least gap between two requests to a host
 	Robots       string   `json:"robots,omitempty"`        // "ignore", or "" for obey
+	AllowPrivate []string `json:"allow_private,omitempty"` // ranges of addresses that are asked although they are not public
 	Contact      string   `json:"contact,omitempty"`       // who answers for Robots "ignore"
 }
 
@@ -76,6 +77,7 @@ type Counters struct {
 	Errors   int64            // fetches that failed
 	Distinct int64            // pages that are no duplicates
 	Hollow   int64            // pages with the body that the site gives for what is not there
+	LeftOut  int64            // pages, feeds and sitemaps that rules leave out which came later
 }
 
 // Shell reports whether the home page is all that a site gives, whatever it is asked for.
@@ -105,11 +107,16 @@ type tally struct {
 	gone     bool
 	distinct bool
 	hollow   bool
+	leftOut  bool
 }
 
 func (d *Doc) tally() tally {
-	distinct := d.Kind == Page && d.DuplicateOf == noDuplicate
-	return tally{d.Site, d.State, d.Kind, d.New == IsNew && distinct, d.Gone != 0 && (d.Kind == Page || d.IsList()), distinct, d.Hollow && d.Kind == Page}
+	kind := d.Kind
+	if d.LeftOut() {
+		kind = Unseen
+	}
+	distinct := d.IsPage() && d.DuplicateOf == noDuplicate
+	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap)}
 }
 
 func (c *Counters) count(t tally, by int64) {
@@ -126,6 +133,9 @@ func (c *Counters) count(t tally, by int64) {
 	}
 	if t.hollow {
 		c.Hollow += by
+	}
+	if t.leftOut {
+		c.LeftOut += by
 	}
 }
 
@@ -145,6 +155,7 @@ var counterFields = record.New(func() (all []record.Field[Counters]) {
 		record.Int(36, func(c *Counters) *int64 { return &c.Errors }),
 		record.Int(37, func(c *Counters) *int64 { return &c.Distinct }),
 		record.Int(38, func(c *Counters) *int64 { return &c.Hollow }),
+		record.Int(39, func(c *Counters) *int64 { return &c.LeftOut }),
 	)
 }()...)
 

@@ -359,6 +359,17 @@ func (db *DB) FirstBody(site SiteID, digest uint64, id graph.Node) (graph.Node, 
 	if !errors.Is(err, ErrNotFound) {
 		return graph.None, err
 	}
+	return id, db.putBody(k, id)
+}
+
+// PutBody makes id what FirstBody returns for a digest, whatever it was.
+func (db *DB) PutBody(site SiteID, digest uint64, id graph.Node) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.putBody(digestKey(site, digest), id)
+}
+
+func (db *DB) putBody(k []byte, id graph.Node) error {
 	db.digests[string(k)] = id
-	return id, db.window().Set(k, binary.BigEndian.AppendUint32(nil, uint32(id)), nil)
+	return db.window().Set(k, binary.BigEndian.AppendUint32(nil, uint32(id)), nil)
 }

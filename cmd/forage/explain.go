@@ -186,6 +186,9 @@ func reason(d *store.Doc, site *store.Site) string {
 		}
 		return "waits for its turn"
 	case store.Skipped:
+		if d.LeftOut() {
+			return "left out since it was fetched: " + why + skips[why]
+		}
 		return "not fetched: " + why + skips[why]
 	case store.Failed:
 		return fmt.Sprintf("could not be fetched (%d tries): %s", d.Attempts, why)

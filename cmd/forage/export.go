@@ -12,8 +12,8 @@ import (
 
 func exportCmd() *cobra.Command {
 	var (
-		dir, output, site string
-		all, asJSON       bool
+		dir, output, site    string
+		all, fetched, asJSON bool
 	)
 	kinds := []string{"graph", "snap", "urls"}
 	cmd := &cobra.Command{
@@ -21,7 +21,8 @@ func exportCmd() *cobra.Command {
 		Short: "Write the store's link graph, a site's history, or its URLs to a file",
 		Long: `Export writes what the store holds to a file. KIND is one of
 
-  graph  the links as an arc list (u<TAB>v a line), with PATH.urls: number and URL
+  graph  the links as an arc list (u<TAB>v a line), with PATH.urls: number and URL; --fetched-only
+         leaves out what is only linked to
   snap   the history of a site as SNAP2, a snapshot a cycle; 'forage replay' serves it
   urls   the URLs of all pages, a line each
 
@@ -34,13 +35,16 @@ running crawl.`,
 			if output == "" {
 				return usagef("say where to write with -o PATH")
 			}
+			if fetched && args[0] != "graph" {
+				return usagef("--fetched-only is for 'export graph'; %s has no use for it", args[0])
+			}
 			path := callOf(cmd.Context()).path(output)
 			var write func(v *store.View) (export.Written, error)
 			switch args[0] {
 			case "urls":
 				write = func(v *store.View) (export.Written, error) { return export.URLs(v, path, all) }
 			case "graph":
-				write = func(v *store.View) (export.Written, error) { return export.Graph(v, path) }
+				write = func(v *store.View) (export.Written, error) { return export.Graph(v, path, fetched) }
 			case "snap":
 				write = func(v *store.View) (export.Written, error) {
 					s, err := oneSite(v, site)
@@ -70,6 +74,7 @@ running crawl.`,
 	f.StringVarP(&output, "output", "o", "", "file to write")
 	f.StringVar(&site, "site", "", "snap: the site, where the store has several")
 	f.BoolVar(&all, "all", false, "urls: everything known, not only pages")
+	f.BoolVar(&fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
 }

@@ -21,6 +21,7 @@ type selection struct {
 	unknown            bool // with new: also pages that may be new
 	duplicates         bool
 	all                bool // feeds and sitemaps too
+	excluded           bool // also what rules leave out that came later
 }
 
 func pagesCmd() *cobra.Command {
@@ -39,7 +40,10 @@ name it canonical, are left out unless --duplicates is given.
 With --new-since it lists the pages that are certainly new since a cycle (inclusive) or a
 time; --include-unknown adds those that nobody can date, because the first visit was cut
 short before it reached them, and those that a budgeted cycle found as redirects by meta
-refresh, which are new once they are pages of their own.`,
+refresh, which are new once they are pages of their own.
+
+Pages that an --exclude, --include or --max-depth of a later 'forage crawl' leaves out are
+kept, but listed with --include-excluded only.`,
 		Example: "  forage pages --new-since 3\n  forage pages --site example.org --match '/blog/' --format jsonl",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,6 +79,7 @@ refresh, which are new once they are pages of their own.`,
 	f.StringVar(&sel.match, "match", "", "only URLs that match this regular expression")
 	f.BoolVar(&sel.unknown, "include-unknown", false, "with --new-since: also pages that may be new")
 	f.BoolVar(&sel.duplicates, "duplicates", false, "also pages that repeat another one")
+	f.BoolVar(&sel.excluded, "include-excluded", false, "also pages that rules leave out which came after they were fetched")
 	f.BoolVar(&sel.all, "all-documents", false, "also feeds and sitemaps")
 	f.StringVar(&format, "format", "txt", "txt, csv or jsonl")
 	f.BoolVar(&asJSON, "json", false, "the same as --format jsonl")
@@ -120,7 +125,9 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 // selects reports whether d is to be listed.
 func (sel *selection) selects(v *store.View, d *store.Doc) (bool, error) {
 	switch {
-	case !d.IsPage() && !(sel.all && d.IsList()):
+	case d.LeftOut() && !sel.excluded:
+		return false, nil
+	case d.Kind != store.Page && !(sel.all && (d.Kind == store.Feed || d.Kind == store.Sitemap)):
 		return false, nil
 	case d.DuplicateOf != graph.None && !sel.duplicates:
 		return false, nil
@@ -178,8 +185,9 @@ type page struct {
 	Gone        any    `json:"gone"`
 	DuplicateOf any    `json:"duplicate_of"`
 	Kind        string `json:"kind"`
-	Visits      int    `json:"visits"`  // fetches that were answered
-	Changes     int    `json:"changes"` // of them, those that found another body than the one before
+	Visits      int    `json:"visits"`   // fetches that were answered
+	Changes     int    `json:"changes"`  // of them, those that found another body than the one before
+	LeftOut     any    `json:"left_out"` // the rule that leaves it out; null: none does
 }
 
 func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {
@@ -188,6 +196,9 @@ func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {
 		Status: orNull(d.Status), Title: orNull(d.Title), Canonical: orNull(d.Canonical), ContentType: orNull(d.ContentType),
 		Bytes: d.Bytes, Published: stamp(d.Published), LastMod: stamp(d.LastMod), Depth: d.Depth,
 		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Kind: d.Kind.String(), Visits: d.Visits, Changes: d.Changes,
+	}
+	if d.LeftOut() {
+		p.LeftOut = d.Reason
 	}
 	if d.Digest != 0 {
 		p.Digest = fmt.Sprintf("%016x", d.Digest)
@@ -235,7 +246,7 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 	},
 	"csv": func(w io.Writer) pageWriter {
 		c := csv.NewWriter(w)
-		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes"))
+		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out"))
 		return func(p *page) error {
 			if p == nil {
 				c.Flush()
@@ -243,7 +254,7 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 			}
 			cells := []any{
 				p.URL, p.Site, p.New, p.FirstSeen, p.Cycle, p.FoundOn, p.Status, p.Title, p.Canonical, p.ContentType, p.Digest,
-				p.Bytes, p.Published, p.LastMod, p.Depth, p.LastFetched, p.Changed, p.Gone, p.DuplicateOf, p.Kind, p.Visits, p.Changes,
+				p.Bytes, p.Published, p.LastMod, p.Depth, p.LastFetched, p.Changed, p.Gone, p.DuplicateOf, p.Kind, p.Visits, p.Changes, p.LeftOut,
 			}
 			row := make([]string, len(cells))
 			for i, x := range cells {

@@ -68,7 +68,12 @@ func (l *Ledger) Missed() int { return l.missed }
 
 // Begin begins a budgeted cycle. What an interrupted run of it fetched is told again.
 func (l *Ledger) Begin() error {
-	l.policy.Begin(revisit.Time(l.rec.At), l.rec.Limit)
+	counts, err := l.book.DB.Counters(l.site.ID)
+	if err != nil {
+		return err
+	}
+	// It may name what is left out by rules of later, for nothing: that is not of the budget.
+	l.policy.Begin(revisit.Time(l.rec.At), l.rec.Limit+int(counts.LeftOut))
 	return l.resume()
 }
 
@@ -171,7 +176,7 @@ func (l *Ledger) End() error {
 
 // IsOld reports whether d can be fetched again in cycle c: it answered in an earlier one.
 func IsOld(d *store.Doc, c store.Cycle) bool {
-	return (d.Kind == store.Page || d.IsList()) && d.Cycle < c && d.FirstSeen != 0
+	return (d.IsPage() || d.IsList()) && d.Cycle < c && d.FirstSeen != 0
 }
 
 // introduce tells the policy of the documents that the first visit found.

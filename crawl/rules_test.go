@@ -1,0 +1,154 @@
+package crawl
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"forage/crawl/plan"
+	"forage/graph"
+	"forage/store"
+)
+
+// TestRulesLater changes what a site's rules leave out after it was fetched, back and forth: what
+// is listed, counted and fetched again follows, and nothing is forgotten.
+func TestRulesLater(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	var links []string
+	for i := range 10 {
+		links = append(links, fmt.Sprintf("/print/%d", i), fmt.Sprintf("/page/%d", i))
+		same := page(fmt.Sprint(i), fmt.Sprintf("/late/%d", i))
+		w.pages[fmt.Sprintf("/print/%d", i)], w.pages[fmt.Sprintf("/page/%d", i)] = same, same
+		w.pages[fmt.Sprintf("/late/%d", i)] = page(fmt.Sprint("late ", i))
+	}
+	w.pages["/"] = page("home", links...)
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 }) // so that /print/N comes before /page/N
+	listed := func() map[string]bool {
+		return pagesOf(t, c.View(), func(d *store.Doc) bool { return d.IsPage() && d.DuplicateOf == graph.None })
+	}
+	check := func(when string, pages, distinct, leftOut int64, not string) {
+		t.Helper()
+		n, err := c.View().Counters(1)
+		if err != nil || n.Pages() != pages || n.Distinct != distinct || n.LeftOut != leftOut {
+			t.Errorf("%s: %d pages, %d distinct, %d left out, %v; want %d, %d, %d", when, n.Pages(), n.Distinct, n.LeftOut, err, pages, distinct, leftOut)
+		}
+		got := listed()
+		if int64(len(got)) != distinct {
+			t.Errorf("%s: %d pages are listed, want %d", when, len(got), distinct)
+		}
+		for p := range got {
+			if not != "" && strings.Contains(p, not) {
+				t.Errorf("%s: %s is listed", when, p)
+			}
+		}
+	}
+	w.crawl(t, c, store.Rules{Exclude: []string{"/late/"}})
+	check("first", 21, 11, 0, "/page/")
+	w.revisit(t, c, plan.Plan{Full: true}) // so that the policy knows all of them
+
+	var told strings.Builder
+	w.crawlWith(t, c, store.Rules{Exclude: []string{"/late/", "/print/"}}, Options{Log: slog.New(slog.NewTextHandler(&told, nil))})
+	check("without prints", 11, 11, 10, "/print/")
+	if !strings.Contains(told.String(), `"pages left out"=10`) {
+		t.Errorf("it is told %q", told.String())
+	}
+
+	before := w.total() - w.count("/sitemap.xml")
+	r := w.revisit(t, c, plan.Plan{Budget: func(n int) int {
+		if n != 11 {
+			t.Errorf("the budget is a share of %d documents", n)
+		}
+		return 11
+	}, Text: "11"})
+	if n := w.total() - w.count("/sitemap.xml") - before; r.Refetched != 11 || n != 11 {
+		t.Errorf("%d documents fetched again, %d requests", r.Refetched, n)
+	}
+	for i := range 10 {
+		if n := w.count(fmt.Sprintf("/print/%d", i)); n != 2 {
+			t.Errorf("/print/%d was asked for %d times", i, n)
+		}
+	}
+	w.revisit(t, c, plan.Plan{Full: true})
+	check("after a full recrawl", 11, 11, 10, "/print/")
+
+	w.crawl(t, c, store.Rules{Exclude: []string{"/late/"}})
+	check("with prints again", 21, 11, 0, "/print/")
+	w.crawl(t, c, store.Rules{})
+	check("with all", 31, 21, 0, "/print/")
+	if d := w.doc(t, c, "/late/3"); d.Visits != 1 || d.New != store.NotNew {
+		t.Errorf("/late/3: %d visits, new %v", d.Visits, d.New)
+	}
+	w.crawl(t, c, store.Rules{MaxDepth: 1})
+	check("up to a depth", 21, 11, 10, "/late/")
+	w.crawl(t, c, store.Rules{Include: []string{"/page/"}})
+	check("pages alone", 11, 11, 20, "/late/")
+}
+
+// TestRulesMeanwhile changes the rules of a site while it is being visited.
+func TestRulesMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	var links []string
+	for i := range 20 {
+		links = append(links, fmt.Sprintf("/old/%d", i))
+		w.pages[links[i]] = page(links[i])
+	}
+	w.pages["/"] = page("home", append(links, "/slow", "/other")...)
+	w.pages["/other"] = page("other")
+	asked, release := make(chan bool), make(chan bool)
+	w.pages["/slow"] = func(rw http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-release
+		page("slow")(rw, r)
+	}
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	first := w.visit(c, "/", store.Rules{}, Options{})
+	<-asked
+	rules := store.Rules{Exclude: []string{"/old/", "/slow"}}
+	second := w.visit(c, "/", rules, Options{Log: slog.New(slog.NewTextHandler(told(func() { close(release) }), nil))})
+	<-first
+	<-second
+	for _, p := range append(links, "/slow") {
+		if d := w.doc(t, c, p); d.State != store.Skipped || d.IsPage() {
+			t.Errorf("%s is %v", p, d.State)
+		}
+	}
+	if n, err := c.View().Counters(1); err != nil || n.Pages() != 2 || n.LeftOut != 21 || n.Queued() != 0 {
+		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+// told is a log that is written to once.
+type told func()
+
+func (f told) Write(b []byte) (int, error) {
+	f()
+	return len(b), nil
+}
+
+// TestForeignTraps links to a host that makes up URLs without end: that is not the site's trap.
+func TestForeignTraps(t *testing.T) {
+	t.Parallel()
+	w, foreign := newWeb(t), newWeb(t)
+	var links []string
+	for i := range 3000 {
+		links = append(links, fmt.Sprintf("%s/share?u=%d", foreign.URL, i))
+	}
+	for i := range 20 {
+		links = append(links, foreign.URL+strings.Repeat("/again", i)+"/", fmt.Sprintf("%s/p;jsessionid=%d", foreign.URL, i))
+	}
+	links = append(links, foreign.URL+"/"+strings.Repeat("long", 1000))
+	w.pages["/"] = page("home", links...)
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{})
+	w.revisit(t, c, plan.Plan{Full: true})
+	if s, err := c.View().Site(1); err != nil || len(s.Traps) > 0 {
+		t.Errorf("traps %v, %v", s.Traps, err)
+	}
+	if n := foreign.total(); n > 0 {
+		t.Errorf("%d requests to the foreign host", n)
+	}
+}
