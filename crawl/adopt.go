@@ -41,6 +41,9 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, log *slog.Logger) ([]*store.Site, e
 		if _, err := scope.New(&r); err != nil {
 			return nil, err
 		}
+		if _, err := scope.Addresses(&r); err != nil {
+			return nil, err
+		}
 		rules[i] = r
 	}
 	type given struct {
@@ -99,6 +102,9 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, log *slog.Logger) ([]*store.Site, e
 	for _, s := range sites {
 		if open := c.sites[s.ID]; open != nil {
 			if open.scope, err = scope.New(&s.Rules); err != nil {
+				return nil, err
+			}
+			if open.allow, err = scope.Addresses(&s.Rules); err != nil {
 				return nil, err
 			}
 			if open.busy() {
@@ -167,7 +173,8 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
 			return err
 		}
 		queued = d.State == store.Queued
-		if d.State == store.Skipped || d.Kind == store.Soft404 { // rules and signs of what is not there do not hold for it
+		// Rules and signs of what is not there do not hold for it, and what failed is tried once more.
+		if d.State == store.Skipped || d.Kind == store.Soft404 || d.State == store.Failed && d.Kind == store.Unseen {
 			d.State, d.Reason = store.Queued, ""
 		}
 		d.Seed = true

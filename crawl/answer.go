@@ -85,6 +85,7 @@ func (c *cycle) answered(j *job) {
 	case fetch.ClientError:
 	default: // what the server cannot change: a bad port, a private address, TLS, no HTTP
 		d.State, d.Reason = store.Failed, o.Class.String()
+		c.seen.refused = c.seen.refused || refused(o.Class)
 		c.trouble = o.Class.String() + ": " + o.Reason
 		c.report(d, d.Reason+": "+o.Reason)
 	}
@@ -392,6 +393,9 @@ func (a *answer) redirected() {
 	}
 	a.relink(c.discover(d, []document.Link{link}), wasGone)
 }
+
+// refused reports whether it was a rule of ours that kept a request from being made.
+func refused(c fetch.Class) bool { return c == fetch.PrivateAddress || c == fetch.BadPort }
 
 // mediaType is the type of a Content-Type without its parameters.
 func mediaType(t string) string {

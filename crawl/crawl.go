@@ -25,6 +25,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -60,6 +61,7 @@ type Options struct {
 	MaxTotal int64                     // answers; 0: no limit
 	MaxTime  time.Duration             // 0: no limit
 	Begin    func(*plan.Outlook) error // Revisit: is told what to expect before anything is fetched; its error ends the call
+	Allow    []netip.Prefix            // addresses to be asked although they are not public, beside those of each site's rules
 	Progress func(Progress)            // called by the loop now and then; must not block
 	Skipped  io.Writer                 // where URLs that are not fetched are listed, with reasons; nil: nowhere
 	Log      *slog.Logger              // warnings; nil: none

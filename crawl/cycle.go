@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ type site struct {
 	*store.Site
 	crawl *Crawl
 	scope *scope.Scope
+	allow []netip.Prefix // addresses that may be asked although they are not public
 	cycle *cycle         // the latest one begun here; nil: none yet
 	next  []visitRequest // what waits until that one is closed
 }
@@ -111,6 +113,7 @@ type cycle struct {
 // observations are what a first visit concludes from, see firstVisit.conclude.
 type observations struct {
 	answered bool // other than by trouble of the site's own
+	refused  bool // a rule of ours or robots.txt kept what was asked for from being fetched
 	links    int
 	scripted int                // pages with scripts
 	repeats  map[graph.Node]int // by page: others with the same body
@@ -171,6 +174,10 @@ func (c *Crawl) site(rec *store.Site) (*site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("site %s: %w", rec.Name, err)
 	}
+	allow, err := scope.Addresses(&rec.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("site %s: %w", rec.Name, err)
+	}
 	s := c.sites[rec.ID]
 	if s == nil {
 		s = &site{crawl: c}
@@ -178,7 +185,7 @@ func (c *Crawl) site(rec *store.Site) (*site, error) {
 		key := withinHost(rec)
 		c.within[key] = append(c.within[key], s)
 	}
-	s.Site, s.scope = rec, sc
+	s.Site, s.scope, s.allow = rec, sc, allow
 	return s, nil
 }
 
@@ -435,6 +442,10 @@ func (c *cycle) conclude() error {
 		if s.State != store.SitePaused {
 			s.State, s.Reason = store.SiteFailed, c.failure
 		}
+	}
+	if c.failure != "" && c.rec.Kind == store.FirstVisit && c.rec.Fetched == 0 && c.seen.refused {
+		// Nothing of the site was seen: the next try is its first visit, in this cycle.
+		c.keep, c.rec.Done = true, false
 	}
 	if !c.keep {
 		c.rec.Ended = max(now, 1)

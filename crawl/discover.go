@@ -208,6 +208,7 @@ func (c *cycle) leaveOut(b *backlog, d *store.Doc, why string) {
 		d.State, d.Reason = store.Skipped, why
 		c.crawl().fail(c.crawl().db.Put(d))
 	}
+	c.seen.refused = c.seen.refused || d.Seed && why == "robots"
 	c.report(d, why)
 	b.settle(d.ID)
 	c.visit.answered(&answer{cycle: c, doc: d})

@@ -246,7 +246,7 @@ func (l *Loop) handOut(now time.Time) {
 // send gives a job to the pool.
 func (l *Loop) send(j *job) {
 	c := j.cycle
-	j.ctx = c.run.ctx
+	j.ctx = fetch.Allow(c.run.ctx, c.site.allow)
 	c.inflight++
 	if j.isDocument() && !j.lookup {
 		c.documents++

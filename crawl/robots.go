@@ -71,6 +71,7 @@ func (l *Loop) robots(j *job, now time.Time) {
 	if j.rules == nil || j.rules.Unreachable() {
 		o.tries++
 		l.acquainted(h)
+		c.seen.refused = c.seen.refused || refused(j.out.Class)
 		why := "robots.txt: " + fetch.Unreachable(j.out)
 		crawl.fail(crawl.db.PutHost(&store.Host{Origin: h.name, RobotsAt: crawl.now(), RobotsStatus: j.out.Status, RobotsProblem: why, NotBefore: h.kept, Failures: h.failures}))
 		if j.out.Class == fetch.Timeout {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -150,5 +151,72 @@ func TestForeignTraps(t *testing.T) {
 	}
 	if n := foreign.total(); n > 0 {
 		t.Errorf("%d requests to the foreign host", n)
+	}
+}
+
+// TestAllowPrivate checks that a site remembers which addresses may be asked, that others do not
+// profit from it, and that a first try that a rule ends uses up no cycle.
+func TestAllowPrivate(t *testing.T) {
+	t.Parallel()
+	w, other := newWeb(t), newWeb(t)
+	for _, w := range []*web{w, other} {
+		w.pages["/"] = page("home", "/a")
+		w.pages["/a"] = page("a")
+	}
+	ranges := []string{"127.0.0.0/8"}
+	c := open(t, func(cfg *Config) { cfg.Fetch.AllowPrivate = nil })
+	for range 2 {
+		if r := w.crawl(t, c, store.Rules{}); len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "not a public address") || r.Cycle != 1 {
+			t.Fatalf("without leave: %+v", r)
+		}
+	}
+	if _, err := c.Revisit(t.Context(), plan.Plan{}, Options{}); err == nil {
+		t.Error("there is nothing to be visited again")
+	}
+	r := w.crawl(t, c, store.Rules{AllowPrivate: ranges})
+	if len(r.Failed) != 0 || r.Pages != 2 || r.Cycle != 1 {
+		t.Errorf("with leave: %+v", r)
+	}
+	if s, err := c.View().Site(1); err != nil || s.FirstCycle != 1 || s.State != store.SiteDone {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if r := w.revisit(t, c, plan.Plan{Full: true}); r.Refetched != 2 || r.Cycle != 2 {
+		t.Errorf("revisit: %+v", r)
+	}
+	if r := other.crawl(t, c, store.Rules{}); len(r.Failed) != 1 || other.total() > 0 {
+		t.Errorf("another site: %+v, %d requests", r, other.total())
+	}
+	if r, err := c.Run(t.Context(), other.seed("/", store.Rules{}), Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}); err != nil || r.Pages != 2 {
+		t.Errorf("another site, with leave for one run: %+v, %v", r, err)
+	}
+	if _, err := c.Run(t.Context(), w.seed("/", store.Rules{AllowPrivate: []string{"nonsense"}}), Options{}); err == nil {
+		t.Error("nonsense is taken for addresses")
+	}
+}
+
+// TestRefusedFirst checks other rules that end a first try: it uses up no cycle, and what it did
+// not fetch is asked for again, once they do not hold any more.
+func TestRefusedFirst(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	w.pages["/"] = page("home")
+	w.pages["/robots.txt"] = uncached(plain("User-agent: *\nDisallow: /"))
+	c := open(t, nil)
+	if r := w.crawl(t, c, store.Rules{}); len(r.Failed) != 1 || r.Failed[0].Reason != "robots" || r.Cycle != 1 {
+		t.Errorf("robots.txt forbids all: %+v", r)
+	}
+	w.set("/robots.txt", status(404))
+	if r := w.crawl(t, c, store.Rules{}); len(r.Failed) != 0 || r.Pages != 1 || r.Cycle != 1 {
+		t.Errorf("robots.txt forbids nothing any more: %+v", r)
+	}
+
+	private := open(t, func(cfg *Config) { cfg.Fetch.AllowPrivate = nil })
+	rules := store.Rules{Robots: "ignore", Contact: "mail@a.test"}
+	if r := w.crawl(t, private, rules); len(r.Failed) != 1 || r.Cycle != 1 {
+		t.Errorf("a private address, without robots.txt: %+v", r)
+	}
+	rules.AllowPrivate = []string{"127.0.0.1/32"}
+	if r := w.crawl(t, private, rules); len(r.Failed) != 0 || r.Pages != 1 || r.Cycle != 1 {
+		t.Errorf("the same, with leave: %+v", r)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"forage/crawl/keep"
 	"forage/crawl/plan"
 	"forage/crawl/scope"
+	"forage/fetch"
 	"forage/revisit"
 	"forage/revisit/paper"
 	"forage/store"
@@ -49,7 +50,7 @@ func (c *Crawl) execute(ctx context.Context, opt Options, begin func(*run) error
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	r := &run{crawl: c, opt: opt, res: new(Result), done: make(chan struct{})}
-	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.ctx, r.cancel = context.WithCancel(fetch.Allow(context.WithoutCancel(ctx), opt.Allow))
 	defer r.cancel()
 	l := c.loop
 	l.do(func() {
@@ -308,6 +309,9 @@ func (r *run) beginFirst(site *store.Site) error {
 	}
 	if rec == nil || rec.Ended != 0 || rec.Kind != store.FirstVisit {
 		rec = &store.CycleRecord{Site: site.ID, Kind: store.FirstVisit, At: c.now()}
+	}
+	if rec.Fetched == 0 {
+		rec.At = c.now()
 	}
 	still := site.LastCycle == site.FirstCycle
 	cy, err := r.open(site, rec)

@@ -74,7 +74,7 @@ func (c *Crawl) Add(urls []string) error {
 }
 
 // rulesFor are the rules of a URL that is added to a run: those of its site, else the default
-// ones with the delay of the run's first site, a second where it has none yet.
+// ones with delay, parameters and addresses of the run's first site, a second where it has none yet.
 func (r *run) rulesFor(url string) store.Rules {
 	if s := r.crawl.siteOf(url); s != nil {
 		return s.Rules
@@ -82,7 +82,7 @@ func (r *run) rulesFor(url string) store.Rules {
 	rules := store.Rules{Scope: scope.Kinds[0], DelayMillis: 1000}
 	if len(r.cycles) > 0 {
 		first := r.cycles[0].site.Rules
-		rules.DelayMillis, rules.IgnoreParams = first.DelayMillis, first.IgnoreParams
+		rules.DelayMillis, rules.IgnoreParams, rules.AllowPrivate = first.DelayMillis, first.IgnoreParams, first.AllowPrivate
 	}
 	return rules
 }

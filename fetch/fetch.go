@@ -36,7 +36,7 @@ type Config struct {
 	MaxBody      int64          // bytes kept of a decoded body; the rest is cut; 0 means 15 MiB
 	MaxHeld      int64          // bytes of bodies over 1 MiB held at once, until Outcome.Release; 0 means 128 MiB; room for one in any case
 	MaxHeader    int64          // bytes of a header block; 0 means 1 MiB
-	AllowPrivate []netip.Prefix // addresses to connect to although they are not public
+	AllowPrivate []netip.Prefix // addresses to connect to although they are not public; see also Allow
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
 	Fields       []SiteField    // header fields for single hosts
 	Cookies      *Cookies       // cookies to send; nil means none
@@ -124,7 +124,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, errors.New("a dialer of the caller's goes with no proxy")
 	}
 	c := &Client{cfg: cfg, guard: guard{cfg.AllowPrivate}, resolver: net.DefaultResolver}
-	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, Control: c.guard.control, KeepAlive: 30 * time.Second}
+	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, ControlContext: c.guard.control, KeepAlive: 30 * time.Second}
 	c.h2, c.h1 = c.transport(true), c.transport(false)
 	c.idle = newIdle(cfg.Parallel)
 	c.large = make(chan struct{}, max(1, cfg.MaxHeld/cfg.MaxBody))
@@ -250,8 +250,9 @@ func (c *Client) admit(ctx context.Context, u *url.URL) error {
 			return &failure{BadPort, "port " + p + " is blocked: it belongs to another protocol"}
 		}
 	}
+	guard := c.guard.in(ctx)
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return c.guard.check(a)
+		return guard.check(a)
 	}
 	if c.cfg.Proxy == nil {
 		return nil
@@ -261,7 +262,7 @@ func (c *Client) admit(ctx context.Context, u *url.URL) error {
 		return err
 	}
 	for _, a := range as {
-		if err := c.guard.check(a); err != nil {
+		if err := guard.check(a); err != nil {
 			return err
 		}
 	}

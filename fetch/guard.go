@@ -1,9 +1,11 @@
 package fetch
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -71,6 +73,28 @@ func prefixes(text string) []block {
 // A guard refuses addresses that are not public, unless they are allowed.
 type guard struct{ allow []netip.Prefix }
 
+type allowKey struct{}
+
+// Allow returns a ctx of which requests may connect to these addresses too, although they are not
+// public. Connections are kept by host: one that such a request has made may serve others to the
+// same host.
+func Allow(ctx context.Context, addrs []netip.Prefix) context.Context {
+	if len(addrs) == 0 {
+		return ctx
+	}
+	already, _ := ctx.Value(allowKey{}).([]netip.Prefix)
+	return context.WithValue(ctx, allowKey{}, slices.Concat(already, addrs))
+}
+
+// in returns the guard for a request with this ctx.
+func (g guard) in(ctx context.Context) guard {
+	more, _ := ctx.Value(allowKey{}).([]netip.Prefix)
+	if len(more) == 0 {
+		return g
+	}
+	return guard{slices.Concat(g.allow, more)}
+}
+
 // check returns nil if a may be connected to, and otherwise a *failure.
 func (g guard) check(a netip.Addr) error {
 	a = a.Unmap().WithZone("")
@@ -112,12 +136,12 @@ func isGlobal(a netip.Addr) bool {
 // Dialer returns a dialer that connects to public addresses and those in allow only, for
 // clients of APIs that are not crawled.
 func Dialer(allow []netip.Prefix) *net.Dialer {
-	return &net.Dialer{Timeout: 30 * time.Second, Control: guard{allow}.control}
+	return &net.Dialer{Timeout: 30 * time.Second, ControlContext: guard{allow}.control}
 }
 
 // control is the dialer's last word before it connects: it sees the address that is used,
 // whatever a name resolved to before.
-func (g guard) control(network, address string, _ syscall.RawConn) error {
+func (g guard) control(ctx context.Context, network, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
 		return &failure{PrivateAddress, fmt.Sprintf("%s %s is no address that a crawler connects to", network, address)}
@@ -125,7 +149,7 @@ func (g guard) control(network, address string, _ syscall.RawConn) error {
 	if badPort(ap.Port()) {
 		return &failure{BadPort, fmt.Sprintf("port %d is blocked: it belongs to another protocol", ap.Port())}
 	}
-	return g.check(ap.Addr())
+	return g.in(ctx).check(ap.Addr())
 }
 
 // badPorts are the ports that WHATWG Fetch blocks, and two of databases that take commands

@@ -74,6 +74,13 @@ taken from the environment, so that secrets stay out of the shell's history.`,
 				return usagef("--policy: %w", err)
 			}
 			rules.IgnoreParams = ff.ignore
+			allowed, err := ff.addresses()
+			if err != nil {
+				return err
+			}
+			for _, a := range allowed {
+				rules.AllowPrivate = append(rules.AllowPrivate, a.String())
+			}
 			if err := scope.CheckRules(rules); err != nil {
 				return badInput(err)
 			}

@@ -44,7 +44,7 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 	f.IntVar(&ff.parallel, "parallel", 64, "requests at once, over all hosts")
 	f.StringVar(&ff.agent, "user-agent", "", "user agent (default forage/1.0 and the contact)")
 	f.StringVar(&ff.contact, "contact", "", "URL or mail address where the operator can be reached")
-	f.StringSliceVar(&ff.private, "allow-private", nil, "address ranges that may be fetched although they are not public, such as 127.0.0.0/8")
+	f.StringSliceVar(&ff.private, "allow-private", nil, "address ranges that may be fetched although they are not public, such as 127.0.0.0/8; a site that is crawled remembers them")
 	f.DurationVar(&ff.timeout, "timeout", ff.timeout, "of one request in all")
 	f.Var(&ff.maxBody, "max-body", "bytes kept of a body; the rest is cut")
 	f.StringArrayVar(&ff.headers, "header", nil, "'HOST Name: value': a header field for one host (repeatable)")
@@ -59,7 +59,7 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 
 // processWide are the flags that hold for all that a process fetches. A command that another
 // process runs goes by those of that process.
-var processWide = []string{"parallel", "at", "user-agent", "contact", "allow-private", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages"}
+var processWide = []string{"parallel", "at", "user-agent", "contact", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages"}
 
 // given returns the process-wide flags of a command line that are not as by default.
 func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
@@ -113,17 +113,6 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	if ff.timeout <= 0 || ff.maxBody <= 0 || ff.limit < 0 {
 		return cfg, usagef("--timeout and --max-body want more than 0, --time-limit 0 or more")
 	}
-	for _, p := range ff.private {
-		prefix, err := netip.ParsePrefix(p)
-		if err != nil {
-			a, e := netip.ParseAddr(p)
-			if e != nil {
-				return cfg, usagef("--allow-private %q: want a range of addresses such as 10.0.0.0/8", p)
-			}
-			prefix = netip.PrefixFrom(a, a.BitLen())
-		}
-		fc.AllowPrivate = append(fc.AllowPrivate, prefix)
-	}
 	for _, h := range ff.headers {
 		field, err := siteField(h, hosts)
 		if err != nil {
@@ -155,6 +144,23 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 		return cfg, badInput(err)
 	}
 	return crawl.Config{Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
+}
+
+// addresses returns the ranges of --allow-private.
+func (ff *fetchFlags) addresses() ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, p := range ff.private {
+		prefix, err := netip.ParsePrefix(p)
+		if err != nil {
+			a, e := netip.ParseAddr(p)
+			if e != nil {
+				return nil, usagef("--allow-private %q: want a range of addresses such as 10.0.0.0/8", p)
+			}
+			prefix = netip.PrefixFrom(a, a.BitLen())
+		}
+		all = append(all, prefix)
+	}
+	return all, nil
 }
 
 // options makes the options of a run. done ends the show of progress and closes what was opened.

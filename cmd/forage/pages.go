@@ -185,9 +185,9 @@ type page struct {
 	Gone        any    `json:"gone"`
 	DuplicateOf any    `json:"duplicate_of"`
 	Kind        string `json:"kind"`
-	Visits      int    `json:"visits"`   // fetches that were answered
-	Changes     int    `json:"changes"`  // of them, those that found another body than the one before
-	LeftOut     any    `json:"left_out"` // the rule that leaves it out; null: none does
+	Visits      int    `json:"visits"`             // fetches that were answered
+	Changes     int    `json:"changes"`            // of them, those that found another body than the one before
+	LeftOut     any    `json:"left_out,omitempty"` // the rule that leaves it out; absent: none does
 }
 
 func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {

@@ -98,6 +98,10 @@ has gone by since the last cycle. --plan stops there.
 			if err != nil {
 				return err
 			}
+			allowed, err := ff.addresses()
+			if err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("delay") {
 				p.Delay = &delay
 			}
@@ -127,6 +131,7 @@ has gone by since the last cycle. --plan stops there.
 			}
 			var outlook *plan.Outlook
 			return ff.run(cmd, cfg, func(ctx context.Context, c *crawl.Crawl, opt crawl.Options) (*crawl.Result, error) {
+				opt.Allow = allowed
 				opt.Begin = func(o *plan.Outlook) error {
 					outlook = o
 					return printOutlook(cmd.ErrOrStderr(), o, len(o.Sites) <= 10)

@@ -51,6 +51,19 @@ func New(r *store.Rules) (*Scope, error) {
 	return s, nil
 }
 
+// Addresses returns the ranges of addresses that rules allow although they are not public.
+func Addresses(r *store.Rules) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, text := range r.AllowPrivate {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("addresses that are not public: %w", err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
 // Within returns the name of the site of a scope around url: its host (and port, unless it is
 // the scheme's own), its registered domain, or the URL up to the last slash.
 func Within(kind, url string) (string, error) {
