@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -36,6 +37,7 @@ type report struct {
 	Kind     string `json:"kind"`
 	Content  int    `json:"content"`  // content pages at the first visit
 	Ended    bool   `json:"ended"`    // the first visit, by itself
+	Failed   bool   `json:"failed"`   // the first visit: no page could be fetched
 	Requests int64  `json:"requests"` // of the first visit
 	Listed   int    `json:"listed"`   // pages after it
 	Found    int    `json:"found"`    // content pages of which at least one address is listed
@@ -74,9 +76,16 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 	}
 	defer os.RemoveAll(dir)
 	var requests atomic.Int64
+	var broken atomic.Value // error
 	network := fetchtest.New()
 	web := network.Server("127.0.0.1:80", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
+		defer func() {
+			if p := recover(); p != nil { // net/http would only log it
+				broken.Store(fmt.Errorf("the site cannot answer %s: %v", r.URL, p))
+				panic(http.ErrAbortHandler)
+			}
+		}()
 		site.ServeHTTP(w, r)
 	}))
 	defer web.Close()
@@ -89,7 +98,7 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 		if err != nil {
 			return err
 		}
-		j.report.Requests, j.report.Ended = requests.Load(), r.Cut == "" && !r.Interrupted
+		j.report.Requests, j.report.Ended, j.report.Failed = requests.Load(), r.Cut == "" && !r.Interrupted, len(r.Failed) > 0
 		return j.afterFirst(c.View())
 	}); err != nil {
 		return nil, fmt.Errorf("first visit: %w", err)
@@ -102,7 +111,9 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 		requests.Store(0)
 		if err := j.cycle(now, func(c *crawl.Crawl) error {
 			r, err := c.Revisit(ctx, plan.Plan{Budget: func(int) int { return tr.budget }, Text: fmt.Sprint(tr.budget)}, crawl.Options{MaxTotal: tr.most})
-			if err != nil {
+			if j.report.Failed && errors.Is(err, plan.ErrNoSite) {
+				r = &crawl.Result{} // the first visit has left nothing
+			} else if err != nil {
 				return err
 			}
 			return j.afterWeek(c.View(), r.Cycle, now)
@@ -113,6 +124,9 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 		j.report.RevisitTo = max(j.report.RevisitTo, requests.Load())
 	}
 	j.report.Revisit = total / int64(weeks+1)
+	if err, ok := broken.Load().(error); ok {
+		return nil, err
+	}
 	return j.report, ctx.Err()
 }
 
@@ -133,7 +147,8 @@ type run struct {
 // cycle opens the store at a time, for one command.
 func (j *run) cycle(now time.Time, do func(*crawl.Crawl) error) error {
 	j.site.At(now)
-	c, err := crawl.Open(crawl.Config{Dir: j.dir, At: now, Parallel: 1,
+	// One request after another, so that a trial comes out the same twice.
+	c, err := crawl.Open(crawl.Config{Dir: j.dir, At: now, Parallel: 1, Delay: -1,
 		Fetch: fetch.Config{Dial: j.network.Dial, Lookup: j.network.Lookup, AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 	if err != nil {
 		return err
@@ -200,12 +215,12 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 	}
 	j.report.Published += len(published)
 	told := map[int]bool{}
-	gone := map[string]bool{}
+	var gone []string
 	err := listed(v, func(d *store.Doc) error {
 		if d.Gone != 0 {
-			gone[d.URL] = true
 			if !j.away[d.URL] {
 				j.away[d.URL] = true
+				gone = append(gone, d.URL)
 				if look, err := j.ask(now, d.URL); err != nil {
 					return err
 				} else if look.Status == http.StatusOK && look.Page != 0 {
@@ -243,8 +258,11 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 	// What happened in this week or in the one before may be told now.
 	var left []software.Change
 	for _, c := range j.pending {
+		away, err := j.shown(c, gone)
 		switch {
-		case gone[j.base+c.From]:
+		case err != nil:
+			return err
+		case away:
 			j.report.ToldAway++
 		case c.Time.After(before):
 			left = append(left, c)
@@ -252,4 +270,15 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 	}
 	j.pending = left
 	return err
+}
+
+// shown reports whether one of the addresses showed the page of a change before it happened.
+func (j *run) shown(c software.Change, addresses []string) (bool, error) {
+	for _, u := range addresses {
+		look, err := j.ask(c.Time.Add(-time.Second), u)
+		if err != nil || look.Page == c.Page {
+			return true, err
+		}
+	}
+	return false, nil
 }

@@ -46,7 +46,7 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 	first := f.Int64("first", 6000, "requests after which a first visit is cut")
 	budget := f.Int("budget", 10, "of each weekly cycle")
 	most := f.Int64("most", 3000, "requests after which such a cycle is cut")
-	small := f.Bool("small", false, "the sizes of the tests instead of the full ones")
+	smaller := f.Bool("small", false, "the sizes of the tests instead of the full ones")
 	seed := f.Uint64("seed", 1, "another site for each")
 	asJSON := f.Bool("json", false, "one object a kind instead of the table")
 	serve := f.String("serve", "", "serve a site of this kind and crawl none")
@@ -64,17 +64,18 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 		}
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	defer table.Flush()
 	if !*asJSON {
 		fmt.Fprintln(table, heading)
 	}
 	for _, name := range names {
 		t := trial{kind: name, config: software.Config{Seed: *seed}, first: *first, budget: *budget, most: *most}
-		if *small {
-			i := slices.IndexFunc(least, func(l bound) bool { return l.kind == name })
+		if *smaller {
+			i := slices.IndexFunc(software.Kinds, func(k software.Kind) bool { return k.Name == name })
 			if i < 0 {
-				return fmt.Errorf("the tests have no kind %q", name)
+				return fmt.Errorf("unknown kind of site %q", name)
 			}
-			t = least[i].trial(*seed)
+			t = small(&software.Kinds[i], *seed)
 		}
 		r, err := judge(ctx, t)
 		if err != nil {
@@ -89,13 +90,13 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 			fmt.Fprintln(os.Stderr, "done:", name)
 		}
 	}
-	return table.Flush()
+	return nil
 }
 
-const heading = "kind\tcontent\tended\trequests\tper page\tlisted\tfound\tpublished\ttold new\tfalse new\tother new\taway\ttold away\tmoved as new\tfalse gone\trevisit\tmost\t"
+const heading = "kind\tcontent\tended\tfailed\trequests\tper page\tlisted\tfound\tpublished\ttold new\tfalse new\tother new\taway\ttold away\tmoved as new\tfalse gone\trevisit\tmost\t"
 
 func (r *report) row() string {
-	return fmt.Sprintf("%s\t%d\t%v\t%d\t%.1f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", r.Kind, r.Content, r.Ended, r.Requests, r.perPage(), r.Listed, r.Found,
+	return fmt.Sprintf("%s\t%d\t%v\t%v\t%d\t%.1f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", r.Kind, r.Content, r.Ended, r.Failed, r.Requests, r.perPage(), r.Listed, r.Found,
 		r.Published, r.ToldNew, r.FalseNew, r.OtherNew, r.Away, r.ToldAway, r.MovedNew, r.FalseGone, r.Revisit, r.RevisitTo)
 }
 

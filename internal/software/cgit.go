@@ -1,8 +1,6 @@
 package software
 
 import (
-	"cmp"
-	"crypto/sha1"
 	"fmt"
 	"html"
 	"net/url"
@@ -15,78 +13,20 @@ import (
 // commit, with its log, and every two commits have a difference. All pages say index, nofollow, as
 // cgit does unless it is told otherwise.
 type cgit struct {
-	items   []*item
-	commits []cgCommit // ascending by time
-	robots  string     // of its meta element; "": none
-}
-
-// A cgCommit adds, changes, moves or removes one file.
-type cgCommit struct {
-	id   string // 40 hexadecimal digits
-	time int64
-	it   *item
-	what string
+	*repository
+	robots string // of its meta element; "": none
 }
 
 const cgRepo = "/tool/"
 
 func newCgit(s *Site) server {
-	return &cgit{items: s.items, commits: cgCommits(s.items), robots: "index, nofollow"}
+	return &cgit{newRepository(s.items), "index, nofollow"}
 }
 
-// cgCommits are the commits that made the items what they are.
-func cgCommits(items []*item) []cgCommit {
-	var out []cgCommit
-	for _, it := range items {
-		add := func(t int64, what string) {
-			out = append(out, cgCommit{hash("commit", it.n, t), t, it, what})
-		}
-		add(it.published, "Add "+it.slug(it.published, "-"))
-		for _, t := range it.edits {
-			add(t, "Update "+it.slug(t, "-"))
-		}
-		for _, n := range it.names[1:] {
-			add(n.since, "Rename to "+strings.Join(n.words, "-"))
-		}
-		if it.deleted != 0 {
-			add(it.deleted, "Remove "+it.slug(it.deleted, "-"))
-		}
-	}
-	slices.SortStableFunc(out, func(a, b cgCommit) int { return cmp.Compare(a.time, b.time) })
-	return out
-}
-
-// hash is what Git would name an object.
-func hash(kind string, n int, t int64) string {
-	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%s %d %d", kind, n, t)))
-}
-
-// folder of a file: none for some, else one or two.
-func cgFolder(it *item) string {
-	r := it.chance(2)
-	top, sub := vocabulary[200+r.IntN(5)], vocabulary[210+r.IntN(4)]
-	return []string{"", top + "/", top + "/", top + "/" + sub + "/"}[r.IntN(4)]
-}
-
-var cgEndings = []string{".c", ".h", ".md", ".sh"}
-
-// file is the path of a file at a time.
-func cgFile(it *item, now int64) string {
-	return cgFolder(it) + it.slug(now, "-") + cgEndings[it.chance(3).IntN(len(cgEndings))]
-}
-
-func (c *cgit) path(st *state, it *item) string { return cgRepo + "tree/" + cgFile(it, st.now) }
-
-// past are the commits up to now, the latest first.
-func (c *cgit) past(st *state) []cgCommit {
-	n, _ := slices.BinarySearchFunc(c.commits, st.now+1, func(k cgCommit, t int64) int { return cmp.Compare(k.time, t) })
-	out := slices.Clone(c.commits[:n])
-	slices.Reverse(out)
-	return out
-}
+func (c *cgit) path(st *state, it *item) string { return cgRepo + "tree/" + fileName(it, st.now) }
 
 // at returns when the commit was made that a request names by id or h, now for none.
-func (c *cgit) at(st *state, r *request, past []cgCommit) (t int64, suffix string, ok bool) {
+func (c *cgit) at(st *state, r *request, past []commit) (t int64, suffix string, ok bool) {
 	if id := r.query.Get("id"); id != "" {
 		for _, k := range past {
 			if k.id == id || hash("tree", k.it.n, k.time) == id {
@@ -103,15 +43,13 @@ func (c *cgit) at(st *state, r *request, past []cgCommit) (t int64, suffix strin
 		return st.now, suffix, true
 	default:
 		for i := range 3 {
-			if h == cgBranch(i) { // they stopped when they were old
+			if h == branch(i) { // they stopped when they were old
 				return st.now - int64(60*(i+1))*24*3600, "?h=" + h, true
 			}
 		}
 	}
 	return 0, "", false
 }
-
-func cgBranch(i int) string { return vocabulary[220+i] }
 
 func (c *cgit) answer(st *state, r *request) *answer {
 	past := c.past(st)
@@ -198,7 +136,7 @@ func (c *cgit) begin(st *state, r *request, view, path, suffix string) *page {
 	p.meta("<link rel='alternate' title='Atom feed' href='%s%satom/?h=master' type='application/atom+xml'/>", r.base, cgRepo)
 	p.f("<table id='header'><tr><td class='main'><a href='/'>index</a> : <a title='tool' href='%s'>tool</a></td><td class='form'><form method='get'><select name='h'>", cgRepo)
 	for i := range 3 {
-		p.f("<option value='%s'>%s</option>", cgBranch(i), cgBranch(i))
+		p.f("<option value='%s'>%s</option>", branch(i), branch(i))
 	}
 	p.f("</select></form></td></tr></table>\n<table class='tabs'><tr><td><a href='%s'>summary</a><a href='%srefs/%s'>refs</a>", cgRepo, cgRepo, suffix)
 	for _, v := range []string{"log", "tree", "commit", "diff", "stats"} {
@@ -228,17 +166,7 @@ func (c *cgit) error(st *state, r *request, text string) *answer {
 	return a
 }
 
-// file returns the one that had a path at a time, nil for none.
-func (c *cgit) file(st *state, t int64, path string) *item {
-	for _, it := range c.items {
-		if it.lives(t) && it.published <= st.now && cgFile(it, t) == path {
-			return it
-		}
-	}
-	return nil
-}
-
-func (c *cgit) summary(st *state, r *request, past []cgCommit) *answer {
+func (c *cgit) summary(st *state, r *request, past []commit) *answer {
 	p := c.begin(st, r, "", "", "")
 	c.branches(st, p)
 	p.f("<table class='list nowrap'><tr><th>Age</th><th><a href='%slog/'>Commit message</a></th></tr>", cgRepo)
@@ -252,15 +180,15 @@ func (c *cgit) summary(st *state, r *request, past []cgCommit) *answer {
 func (c *cgit) branches(st *state, p *page) {
 	p.f("<table class='list nowrap'><tr><th>Branch</th></tr><tr><td><a href='%slog/'>master</a></td></tr>", cgRepo)
 	for i := range 3 {
-		p.f("<tr><td><a href='%slog/?h=%s'>%s</a></td></tr>", cgRepo, cgBranch(i), cgBranch(i))
+		p.f("<tr><td><a href='%slog/?h=%s'>%s</a></td></tr>", cgRepo, branch(i), branch(i))
 	}
 	p.f("</table>")
 }
 
-func (c *cgit) log(st *state, r *request, past []cgCommit, t int64, path, suffix string) *answer {
-	var all []cgCommit
+func (c *cgit) log(st *state, r *request, past []commit, t int64, path, suffix string) *answer {
+	var all []commit
 	for _, k := range past {
-		if f := cgFile(k.it, k.time); k.time <= t && (path == "" || f == path || strings.HasPrefix(f, strings.TrimSuffix(path, "/")+"/")) {
+		if f := fileName(k.it, k.time); k.time <= t && (path == "" || f == path || strings.HasPrefix(f, strings.TrimSuffix(path, "/")+"/")) {
 			all = append(all, k)
 		}
 	}
@@ -320,7 +248,7 @@ func (c *cgit) tree(st *state, r *request, t int64, path, suffix string) *answer
 		p.f("</code></pre></td></tr></table>")
 		a := c.done(st, p, path)
 		// The same file in an earlier commit is a copy as long as it stays as it was.
-		if it.lives(st.now) && it.revision(t) == it.revision(st.now) && cgFile(it, t) == cgFile(it, st.now) {
+		if it.lives(st.now) && it.revision(t) == it.revision(st.now) && fileName(it, t) == fileName(it, st.now) {
 			a.item = it
 		}
 		return a
@@ -338,7 +266,7 @@ func (c *cgit) tree(st *state, r *request, t int64, path, suffix string) *answer
 		if it.published > st.now || !it.lives(t) {
 			continue
 		}
-		rest, ok := strings.CutPrefix(cgFile(it, t), prefix)
+		rest, ok := strings.CutPrefix(fileName(it, t), prefix)
 		if !ok {
 			continue
 		}
@@ -370,13 +298,13 @@ func (c *cgit) tree(st *state, r *request, t int64, path, suffix string) *answer
 	return c.done(st, p, "tree")
 }
 
-func (c *cgit) commit(st *state, r *request, past []cgCommit, view string, t int64, path string) *answer {
-	at := slices.IndexFunc(past, func(k cgCommit) bool { return k.time <= t })
+func (c *cgit) commit(st *state, r *request, past []commit, view string, t int64, path string) *answer {
+	at := slices.IndexFunc(past, func(k commit) bool { return k.time <= t })
 	if at < 0 {
 		return c.error(st, r, "Bad commit")
 	}
 	k := past[at]
-	f := cgFile(k.it, k.time)
+	f := fileName(k.it, k.time)
 	text := k.it.paragraphs(k.it.revision(k.time))[0]
 	if view == "patch" || view == "rawdiff" {
 		return &answer{kind: "text/plain; charset=UTF-8", body: fmt.Sprintf("From %s\nSubject: %s\n---\n+++ b/%s\n+%s\n", k.id, k.what, f, text)}
@@ -398,7 +326,7 @@ func (c *cgit) commit(st *state, r *request, past []cgCommit, view string, t int
 	return c.done(st, p, k.what)
 }
 
-func (c *cgit) feed(st *state, r *request, past []cgCommit) *answer {
+func (c *cgit) feed(st *state, r *request, past []commit) *answer {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<?xml version='1.0' encoding='utf-8'?>\n<feed xmlns='http://www.w3.org/2005/Atom'>\n<title>tool, branch master</title><link rel='alternate' type='text/html' href='%s%s'/>\n", r.base, cgRepo)
 	for _, k := range past[:min(10, len(past))] {

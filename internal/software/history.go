@@ -105,8 +105,34 @@ func (it *item) paragraphs(revision int) []string {
 	return out
 }
 
+// related are the items that the text of one links to at a time, of all items by number: mostly
+// older ones, and newer ones only where it was edited after they were published. Some may be deleted
+// by then.
+func related(items []*item, it *item, now int64) []*item {
+	r := it.chance(6)
+	var out []*item
+	add := func(to *item) {
+		if to != it && to.published <= now && !slices.Contains(out, to) {
+			out = append(out, to)
+		}
+	}
+	for range 2 + r.IntN(5) {
+		add(items[r.IntN(max(1, it.n-1))])
+	}
+	touched := it.touched(now)
+	for _, to := range items[it.n:] {
+		if to.published > touched {
+			break
+		}
+		if to.chance(7).IntN(it.n+1) < 2 {
+			add(to)
+		}
+	}
+	return out
+}
+
 // A Config says how large a site is and how it changes. The zero value of a field means the
-// default that Kinds gives for the kind.
+// default that Kinds gives for the kind, -1 none; where that gives -1, there is none.
 type Config struct {
 	Pages     int // content pages at Start
 	Weeks     int // in which it changes

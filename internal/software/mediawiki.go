@@ -70,30 +70,6 @@ func mwAuthor(e mwEdit) string {
 	return fmt.Sprintf("192.0.2.%d", 1+e.it.chance(uint64(50+e.revision)).IntN(30))
 }
 
-// links are the articles that one links to: mostly older ones, and of these some that are new by
-// now, since to be linked is why they were written.
-func (w *mediaWiki) links(st *state, it *item) []*item {
-	r := it.chance(6)
-	var out []*item
-	add := func(to *item) {
-		if to != it && to.published <= st.now && !slices.Contains(out, to) {
-			out = append(out, to)
-		}
-	}
-	before := max(1, it.n-1)
-	for range 2 + r.IntN(5) {
-		add(w.items[r.IntN(before)])
-	}
-	// An article that was edited after another was published may link to it.
-	touched := it.touched(st.now)
-	for i := it.n; i < len(w.items) && w.items[i].published <= touched; i++ {
-		if w.items[i].chance(7).IntN(it.n+1) < 2 {
-			add(w.items[i])
-		}
-	}
-	return out
-}
-
 // wanted are titles that articles link to though nobody has written them.
 func (w *mediaWiki) wanted(it *item) []string {
 	r := it.chance(8)
@@ -286,7 +262,7 @@ func (w *mediaWiki) view(st *state, r *request, title string) *answer {
 	}
 	// What a page links to is new or old by its colour: it changes with them.
 	a.modified = it.touched(st.now)
-	for _, to := range w.links(st, it) {
+	for _, to := range related(w.items, it, st.now) {
 		a.modified = max(a.modified, to.published)
 		if !to.lives(st.now) {
 			a.modified = max(a.modified, to.deleted)
@@ -298,7 +274,7 @@ func (w *mediaWiki) view(st *state, r *request, title string) *answer {
 // text writes a version of an article.
 func (w *mediaWiki) text(st *state, p *page, it *item, revision int) {
 	title := mwTitle(it, st.now)
-	links := w.links(st, it)
+	links := related(w.items, it, st.now)
 	p.f("<div id=\"mw-content-text\" class=\"mw-body-content mw-content-ltr\" lang=\"en\"><div class=\"mw-parser-output\">")
 	for i, t := range it.paragraphs(revision) {
 		if i > 0 && i < 4 {
@@ -570,7 +546,7 @@ func (w *mediaWiki) special(st *state, r *request, name string) *answer {
 		all := w.latest(st, limit, func(e mwEdit) bool {
 			if name == "RecentChangesLinked" {
 				from, _ := w.byTitle(st, of)
-				if from == nil || !slices.Contains(w.links(st, from), e.it) {
+				if from == nil || !slices.Contains(related(w.items, from, st.now), e.it) {
 					return false
 				}
 			}
@@ -630,7 +606,7 @@ func (w *mediaWiki) special(st *state, r *request, name string) *answer {
 		}
 		p.f(")<ul id=\"mw-whatlinkshere-list\">")
 		for _, it := range st.live {
-			if to != nil && slices.Contains(w.links(st, it), to) {
+			if to != nil && slices.Contains(related(w.items, it, st.now), to) {
 				t := mwTitle(it, st.now)
 				p.f("<li><a href=\"/index.php/%s\">%s</a> (<a href=\"/index.php/Special:WhatLinksHere/%s\">&larr; links</a> | <a href=\"%s\">edit</a>)</li>", t, it.title(st.now), t, mwURL(t, "action", "edit"))
 			}

@@ -66,7 +66,15 @@ var Kinds = []Kind{
 	{"wordpress-plain", "the same with the permalinks of a new installation, /?p=N", Config{Pages: 200, Weeks: 4, Published: 4, Deleted: 1, Renamed: 1, Edited: 4}, newWordPressPlain},
 	{"mediawiki", "MediaWiki 1.39 as Debian installs it, open to all", Config{Pages: 150, Weeks: 4, Published: 4, Deleted: 1, Renamed: 1, Edited: 10}, newMediaWiki},
 	{"shop", "a shop: facets, several paths to a product, session numbers in URLs, part of it in a sitemap", Config{Pages: 180, Weeks: 4, Published: 6, Deleted: 2, Renamed: 2, Edited: 6}, newShop},
+	{"dokuwiki", "DokuWiki without rewriting: query strings of one script", Config{Pages: 120, Weeks: 4, Published: 4, Deleted: 1, Renamed: 1, Edited: 8}, newDokuWiki},
+	{"trac", "an issue tracker of Trac's kind: queries by any column, attachments, a timeline without end", Config{Pages: 150, Weeks: 4, Published: 6, Deleted: 1, Renamed: -1, Edited: 12}, newTrac},
 	{"cgit", "cgit in front of one repository", Config{Pages: 100, Weeks: 4, Published: 4, Deleted: 1, Renamed: 1, Edited: 6}, newCgit},
+	{"gitweb", "Gitweb in front of one repository", Config{Pages: 60, Weeks: 4, Published: 4, Deleted: 1, Renamed: 1, Edited: 6}, newGitweb},
+	{"catch-all", "an application rendered beforehand; unknown paths answer with the home page", Config{Pages: 40, Weeks: 4, Published: 3, Deleted: 1, Renamed: 1, Edited: 2}, newCatchAll},
+	{"catch-all-small", "the same with four pages", Config{Pages: 4, Weeks: 2, Published: 1, Deleted: -1, Renamed: -1, Edited: 1}, newCatchAll},
+	{"shell", "a single-page application: every path answers with the same document, without a link", Config{Pages: -1, Weeks: 1, Published: -1, Deleted: -1, Renamed: -1, Edited: -1}, newShell},
+	{"docs", "documentation made by MkDocs; no traps", Config{Pages: 120, Weeks: 4, Published: 3, Deleted: 1, Renamed: 1, Edited: 6}, newDocs},
+	{"blog", "a blog made by Hugo; no traps", Config{Pages: 150, Weeks: 4, Published: 4, Deleted: 1, Renamed: 1, Edited: 4}, newBlog},
 }
 
 // A Site is a site at a time of its history.
@@ -91,10 +99,14 @@ func New(kind string, c Config) (*Site, error) {
 	}
 	k := &Kinds[i]
 	full := k.Full
-	c = Config{
-		cmp.Or(c.Pages, full.Pages), cmp.Or(c.Weeks, full.Weeks), cmp.Or(c.Published, full.Published), cmp.Or(c.Deleted, full.Deleted),
-		cmp.Or(c.Renamed, full.Renamed), cmp.Or(c.Edited, full.Edited), cmp.Or(c.Seed, 1),
+	// What a kind has none of, no Config gives it.
+	or := func(n, full int) int {
+		if full < 0 {
+			return full
+		}
+		return cmp.Or(n, full)
 	}
+	c = Config{or(c.Pages, full.Pages), or(c.Weeks, full.Weeks), or(c.Published, full.Published), or(c.Deleted, full.Deleted), or(c.Renamed, full.Renamed), or(c.Edited, full.Edited), cmp.Or(c.Seed, 1)}
 	s := &Site{Kind: k, config: c, items: newHistory(c)}
 	s.server = k.make(s)
 	s.At(Start)
