@@ -1,4 +1,4 @@
-.PHONY: software-sites fit bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: real-sites software-sites fit bench-cover explore-large sites kill check test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
@@ -66,6 +66,9 @@ sites: ## every history of the data beside the project: first visits, recrawls, 
 
 software-sites: ## sites as WordPress, MediaWiki, shops, … serve them: first visits, weekly cycles, what was told
 	go run ./internal/sitebench
+
+real-sites: ## WordPress, MediaWiki and others on loopback, visited and revisited (Debian; as root it installs what is missing); SITES= names some
+	go run ./internal/realsites measure $(SITES)
 
 FIT = go run ./cmd/forage lab fit revisit --data $(or $(FORAGE_SHARED),../shared)/data/sites3
 fit: ## the numbers of the default revisit policy, from the histories of commits beside the project: ten folds and the whole, minutes each

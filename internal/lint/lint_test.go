@@ -73,6 +73,7 @@ var imports = map[string]string{
 	"internal/crawlbench": "",
 	"internal/software":   "",
 	"internal/sitebench":  "crawl crawl/plan crawl/scope fetch fetch/fetchtest graph store internal/software",
+	"internal/realsites":  "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/machine internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
 		"store crawl crawl/plan crawl/scope control export inspect lab",

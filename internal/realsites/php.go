@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+var wordpress = software{
+	name:   "wordpress",
+	kind:   "blog: archives, feeds, comments",
+	home:   "/",
+	debian: []string{"wordpress", "wordpress-theme-twentytwentyone", "mariadb-server-core", "mariadb-client-core", "php-cgi", "php-cli", "php-mysql", "php-xml", "php-mbstring"},
+	rate:   rate{articles: 200, publish: 4, edit: 2, rename: 1, delete: 1},
+	start: func(h *host) (string, error) {
+		root := filepath.Join(h.dir, "www")
+		// -L: Debian's folder is full of links into others.
+		if _, err := h.run(exec.Command("cp", "-rL", "/usr/share/wordpress", root)); err != nil {
+			return "", err
+		}
+		if _, err := h.run(exec.Command("cp", "-rL", "/var/lib/wordpress/wp-content/themes/.", filepath.Join(root, "wp-content", "themes"))); err != nil {
+			return "", err
+		}
+		socket, err := h.startMariaDB()
+		if err != nil {
+			return "", err
+		}
+		if _, err := h.run(exec.Command("mariadb", "--no-defaults", "--socket="+socket, "-e", "CREATE DATABASE wordpress")); err != nil {
+			return "", err
+		}
+		config, err := h.unpack("wp-config.php", "@SOCKET@", socket)
+		if err != nil {
+			return "", err
+		}
+		if err := os.Rename(config, filepath.Join(root, "wp-config.php")); err != nil {
+			return "", err
+		}
+		fastcgi, err := h.startPHP()
+		return fmt.Sprintf(`root %s;
+		index index.php;
+		location / { try_files $uri $uri/ /index.php?$args; }
+		location ~ \.php$ {
+			try_files $uri =404;
+			%s
+		}`, root, fastcgi), err
+	},
+	apply: func(h *host, week int, file string) (string, error) {
+		script, err := h.unpack("wordpress.php")
+		if err != nil {
+			return "", err
+		}
+		if week == 0 {
+			install := h.command("php", script, filepath.Join(h.dir, "www"), file)
+			install.Env = append(install.Env, "REALSITES_INSTALL=1")
+			if _, err := h.run(install); err != nil {
+				return "", err
+			}
+		}
+		return h.run(h.command("php", script, filepath.Join(h.dir, "www"), file))
+	},
+}
+
+var mediawiki = software{
+	name:   "mediawiki",
+	kind:   "wiki: history, forms, special pages",
+	home:   "/index.php/Main_Page",
+	debian: []string{"mediawiki", "php-cgi", "php-cli", "php-sqlite3", "php-intl", "php-mbstring", "php-xml"},
+	rate:   rate{articles: 150, publish: 6, edit: 3, rename: 2, delete: 2},
+	start: func(h *host) (string, error) {
+		const root = "/usr/share/mediawiki"
+		install := h.command("php", root+"/maintenance/install.php", "--dbtype", "sqlite", "--dbname", "wiki", "--dbpath", h.dir,
+			"--confpath", h.dir, "--server", "http://"+h.addr, "--scriptpath", "", "--pass", "a-long-secret", "--skins", "Vector", "The Almanac", "Admin")
+		if _, err := h.run(install); err != nil {
+			return "", err
+		}
+		settings, err := os.OpenFile(filepath.Join(h.dir, "LocalSettings.php"), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return "", err
+		}
+		// As under Apache's module, Debian's default: /index.php/Title.
+		_, err = settings.WriteString("\n$wgUsePathInfo = true;\n$wgArticlePath = '/index.php/$1';\n$wgCacheDirectory = __DIR__;\n")
+		if err := errors.Join(err, settings.Close()); err != nil {
+			return "", err
+		}
+		fastcgi, err := h.startPHP(mediawikiEnv(h)...)
+		return fmt.Sprintf(`root %s;
+		index index.php;
+		location / { try_files $uri $uri/ /index.php?$args; }
+		location ~ ^/(maintenance|includes|vendor|languages|mw-config)/ { return 404; }
+		location ~ \.php(/|$) {
+			fastcgi_split_path_info ^(.+?\.php)(/.*)$;
+			%s
+		}`, root, fastcgi), err
+	},
+	apply: func(h *host, week int, file string) (string, error) {
+		script, err := h.unpack("mediawiki.php")
+		if err != nil {
+			return "", err
+		}
+		change := h.command("php", script, file)
+		change.Env = append(change.Env, mediawikiEnv(h)...)
+		out, err := h.run(change)
+		if err != nil {
+			return "", err
+		}
+		jobs := h.command("php", "/usr/share/mediawiki/maintenance/runJobs.php")
+		jobs.Env = append(jobs.Env, mediawikiEnv(h)...)
+		_, err = h.run(jobs)
+		return out, err
+	},
+}
+
+func mediawikiEnv(h *host) []string {
+	return []string{"MW_INSTALL_PATH=/usr/share/mediawiki", "MW_CONFIG_FILE=" + filepath.Join(h.dir, "LocalSettings.php")}
+}
