@@ -1,13 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +35,8 @@ type trial struct {
 	first  int64 // requests after which the first visit is cut; 0: none
 	budget int   // of each later cycle
 	most   int64 // requests after which such a cycle is cut; 0: none
+	// log is told, if there is one, where requests went and each thing that was told or missed.
+	log func(format string, a ...any)
 }
 
 // A report is what came of a trial. Content pages are those of the site, whatever the crawl takes
@@ -44,7 +52,7 @@ type report struct {
 
 	Published int   `json:"published"`    // content pages, in all weeks
 	ToldNew   int   `json:"told_new"`     // of these, in the cycle after
-	FalseNew  int   `json:"false_new"`    // addresses told new that answered before the first visit
+	FalseNew  int   `json:"false_new"`    // addresses told new that answered before the first visit, what is about a new page apart
 	OtherNew  int   `json:"other_new"`    // addresses told new that are no content: lists, forms, copies
 	Away      int   `json:"away"`         // content pages deleted or renamed that the first visit had found
 	ToldAway  int   `json:"told_away"`    // of these, told gone or moved by one of the two cycles after
@@ -77,9 +85,27 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 	defer os.RemoveAll(dir)
 	var requests atomic.Int64
 	var broken atomic.Value // error
+	var mu sync.Mutex
+	asked := map[string]int{} // since the last cycle, by group of URLs
+	groups := func(cycle string) {
+		if tr.log == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, g := range slices.SortedFunc(maps.Keys(asked), func(a, b string) int { return cmp.Or(asked[b]-asked[a], strings.Compare(a, b)) }) {
+			tr.log("%s\trequests\t%d\t%s", cycle, asked[g], g)
+		}
+		clear(asked)
+	}
 	network := fetchtest.New()
 	web := network.Server("127.0.0.1:80", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
+		if tr.log != nil {
+			mu.Lock()
+			asked[group(r.URL)]++
+			mu.Unlock()
+		}
 		defer func() {
 			if p := recover(); p != nil { // net/http would only log it
 				broken.Store(fmt.Errorf("the site cannot answer %s: %v", r.URL, p))
@@ -89,7 +115,10 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 		site.ServeHTTP(w, r)
 	}))
 	defer web.Close()
-	j := &run{site: site, dir: dir, network: network, base: "http://" + tr.kind + ".test"}
+	j := &run{site: site, dir: dir, network: network, base: "http://" + tr.kind + ".test", log: tr.log}
+	if j.log == nil {
+		j.log = func(string, ...any) {}
+	}
 	j.report = &report{Kind: tr.kind, Content: len(site.Content(software.Start))}
 
 	// The first visit.
@@ -104,6 +133,7 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 		return nil, fmt.Errorf("first visit: %w", err)
 	}
 
+	groups("first visit")
 	weeks := site.Weeks()
 	var total int64
 	for week := 1; week <= weeks+1; week++ {
@@ -120,6 +150,7 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 		}); err != nil {
 			return nil, fmt.Errorf("week %d: %w", week, err)
 		}
+		groups(fmt.Sprint("week ", week))
 		total += requests.Load()
 		j.report.RevisitTo = max(j.report.RevisitTo, requests.Load())
 	}
@@ -137,6 +168,7 @@ type run struct {
 	network *fetchtest.Network
 	base    string
 	report  *report
+	log     func(format string, a ...any)
 
 	found   map[int]bool           // content pages, by number, that the first visit found
 	pending []software.Change      // of these, what was deleted or renamed and not told
@@ -194,6 +226,11 @@ func (j *run) afterFirst(v *store.View) error {
 		return err
 	})
 	j.report.Found = len(j.found)
+	for _, path := range j.site.Content(software.Start) {
+		if look, err := j.ask(software.Start, j.base+path); err == nil && !j.found[look.Page] {
+			j.log("first visit\tnot found\t%s", path)
+		}
+	}
 	return err
 }
 
@@ -225,6 +262,7 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 					return err
 				} else if look.Status == http.StatusOK && look.Page != 0 {
 					j.report.FalseGone++
+					j.log("cycle %d\tfalse gone\t%s", cycle, d.URL)
 				}
 			}
 		}
@@ -247,14 +285,22 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 			told[look.Page] = true
 		case renamed[look.Page]:
 			j.report.MovedNew++
-		case then.HTML:
+			j.log("cycle %d\tmoved as new\t%s", cycle, d.URL)
+		case then.HTML && !j.about(d.URL, now):
 			j.report.FalseNew++
+			j.log("cycle %d\tfalse new\t%s", cycle, d.URL)
 		default:
 			j.report.OtherNew++
+			j.log("cycle %d\tother new\t%s", cycle, d.URL)
 		}
 		return nil
 	})
 	j.report.ToldNew += len(told)
+	for _, c := range j.site.Changes(before, now) {
+		if c.What == software.Published && !told[c.Page] {
+			j.log("cycle %d\tnot told new\t%s", cycle, c.To)
+		}
+	}
 	// What happened in this week or in the one before may be told now.
 	var left []software.Change
 	for _, c := range j.pending {
@@ -266,10 +312,25 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 			j.report.ToldAway++
 		case c.Time.After(before):
 			left = append(left, c)
+		default:
+			j.log("cycle %d\tnot told %s\t%s\t%s", cycle, c.What, c.From, c.To)
 		}
 	}
 	j.pending = left
 	return err
+}
+
+// about reports whether an address names a content page that was published since the first visit,
+// as that of a form or a list for it does, which may answer before there is the page.
+func (j *run) about(address string, now time.Time) bool {
+	for _, c := range j.site.Changes(software.Start, now) {
+		last := strings.Trim(c.To, "/")
+		last = last[strings.LastIndexAny(last, "/=")+1:]
+		if c.What == software.Published && strings.Contains(address, last) {
+			return true
+		}
+	}
+	return false
 }
 
 // shown reports whether one of the addresses showed the page of a change before it happened.
@@ -281,4 +342,38 @@ func (j *run) shown(c software.Change, addresses []string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+var (
+	number = regexp.MustCompile(`[0-9]+`)
+	object = regexp.MustCompile(`[0-9a-f]{32,}`)
+)
+
+// group is what a URL has in common with others: its first folder, how deep it is, the names of its
+// parameters, and what it says to do.
+func group(u *url.URL) string {
+	path := number.ReplaceAllString(object.ReplaceAllString(u.Path, "H"), "N")
+	if s := strings.Split(path, "/"); len(s) > 2 {
+		for i := range s[2:] {
+			if s[i+2] != "" && s[i+2] != "feed" && s[i+2] != "page" && s[i+2] != "N" {
+				s[i+2] = "*"
+			}
+		}
+		path = strings.Join(s, "/")
+	}
+	if title, ok := strings.CutPrefix(path, "/index.php/"); ok && title != "" {
+		path = "/index.php/*"
+	}
+	q, _ := url.ParseQuery(strings.ReplaceAll(u.RawQuery, ";", "&"))
+	var names []string
+	for _, k := range slices.Sorted(maps.Keys(q)) {
+		if k == "a" || k == "do" || k == "action" || k == "feed" {
+			k += "=" + q.Get(k)
+		}
+		names = append(names, k)
+	}
+	if len(names) > 0 {
+		path += "?" + strings.Join(names, "&")
+	}
+	return path
 }

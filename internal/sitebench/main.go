@@ -4,7 +4,7 @@
 // deleted and renamed ones gone.
 //
 //	go run ./internal/sitebench
-//	go run ./internal/sitebench -small -kinds wordpress,shop
+//	go run ./internal/sitebench -small -kinds wordpress,shop -explain
 //
 // With -serve it serves one of the sites on loopback instead, for crawls by hand. POST /-/at?week=2
 // moves the site there.
@@ -48,6 +48,7 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 	most := f.Int64("most", 3000, "requests after which such a cycle is cut")
 	smaller := f.Bool("small", false, "the sizes of the tests instead of the full ones")
 	seed := f.Uint64("seed", 1, "another site for each")
+	explain := f.Bool("explain", false, "also tell where requests went, and what was told wrongly or not at all")
 	asJSON := f.Bool("json", false, "one object a kind instead of the table")
 	serve := f.String("serve", "", "serve a site of this kind and crawl none")
 	addr := f.String("addr", "127.0.0.1:8080", "where -serve listens")
@@ -76,6 +77,9 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 				return fmt.Errorf("unknown kind of site %q", name)
 			}
 			t = small(&software.Kinds[i], *seed)
+		}
+		if *explain {
+			t.log = func(format string, a ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", a...) }
 		}
 		r, err := judge(ctx, t)
 		if err != nil {

@@ -14,12 +14,13 @@ import (
 // filters, orders and sizes; links put things into the cart or a list when they are followed; and
 // whoever sends no cookie has the number of a session in every link, another one each time.
 type shop struct {
-	session string // the parameter with the number of the session
-	// canonical tells whether filtered lists name their category as canonical.
-	canonical bool
+	session   string // the parameter with the number of the session
+	canonical bool   // filtered lists name their category as canonical
+	sitemaps  bool
 }
 
-func newShop(*Site) server { return &shop{session: "sid"} }
+func newShop(*Site) server      { return &shop{session: "sid", sitemaps: true} }
+func newShopVisit(*Site) server { return &shop{session: "visit", canonical: true} }
 
 const (
 	shopTops, shopSubs = 4, 4
@@ -87,8 +88,12 @@ func (s *shop) link(r *request, path string) string {
 func (s *shop) route(st *state, r *request) *answer {
 	switch {
 	case r.path == "/robots.txt":
-		return robots("User-agent: *\nDisallow: /checkout/\nDisallow: /admin/\nSitemap: " + r.base + "/sitemap.xml\n")
-	case r.path == "/sitemap.xml":
+		text := "User-agent: *\nDisallow: /checkout/\nDisallow: /admin/\n"
+		if s.sitemaps {
+			text += "Sitemap: " + r.base + "/sitemap.xml\n"
+		}
+		return robots(text)
+	case r.path == "/sitemap.xml" && s.sitemaps:
 		return s.sitemap(st, r)
 	case r.path == "/rss/new":
 		var entries []entry

@@ -188,7 +188,7 @@ func (w *wordPress) sitemap(name string) string {
 
 var (
 	wpPermalink = regexp.MustCompile(`^/(\d{4})/(\d\d)/(\d\d)/([a-z-]+)(?:/(feed|embed))?/?$`)
-	wpArchive   = regexp.MustCompile(`^/(?:(category|tag|author)/([a-z-]+)|(\d{4}(?:/\d\d){0,2}))?(?:/page/(\d+))?(/feed)?/?$`)
+	wpArchive   = regexp.MustCompile(`^(?:/(category|tag|author)/([a-z-]+)|/(\d{4}(?:/\d\d){0,2}))?(?:/page/(\d+))?(/feed)?/?$`)
 )
 
 // route reads a URL. A redirect is what its other forms answer.
