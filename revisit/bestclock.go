@@ -45,10 +45,14 @@ func (c *clock) days() float64 { return c.since(int32(c.cycle - 1)) }
 // since is the time since a cycle, in days.
 func (c *clock) since(cycle int32) float64 { return c.at[c.cycle].day - c.at[cycle].day }
 
+// mostGap is how many days between two cycles count as time watched. Longer ones tell no more, since
+// nobody looked meanwhile, and what was seen before them is still the best that is known.
+const mostGap = 28
+
 // tick ends a cycle. One that found pages watched one publication, and each day counts as a part of
 // one.
 func (c *clock) tick(foundPages bool, p *Prior) {
-	days := c.days()
+	days := min(c.days(), mostGap)
 	watched := p.Idle * days
 	if foundPages {
 		watched++
@@ -76,5 +80,7 @@ func (c *clock) watchedNow(d *doc) float64 {
 }
 
 // pending is what a time without a look is worth, in days: each later day less than the one before,
-// since what waits is of less use, or somebody else shows it.
-func pending(days, delay float64) float64 { return delay * math.Log1p(days/delay) }
+// since what waits is of less use, or somebody else shows it. A part of a day is worth less than that
+// part of a day's worth: who looks every few hours is not to look at one document again while others
+// have waited for a day.
+func pending(days, delay float64) float64 { return delay * math.Log1p(days/delay) * min(1, days) }
