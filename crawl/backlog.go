@@ -222,6 +222,10 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 		c.leaveOut(b, d, why)
 		return into, true
 	}
+	if c.acts(d) {
+		c.leaveOut(b, d, store.ReasonAction)
+		return into, true
+	}
 	if it.work == fetchNew && !named && b.defers(d) {
 		return into, true
 	}

@@ -6,6 +6,7 @@ import (
 
 	"forage/crawl/document"
 	"forage/crawl/novelty"
+	"forage/crawl/scope"
 	"forage/graph"
 	"forage/store"
 )
@@ -60,6 +61,9 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		if f.LastMod != 0 || f.Published != 0 {
 			c.dates(id, f)
 		}
+		if f.Action {
+			crawl.action(id)
+		}
 		if len(c.site.Soft404) > 0 && (f.Kind == store.ViaSitemap || f.Kind == store.ViaFeed) {
 			c.listed(id, by)
 		}
@@ -78,7 +82,7 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 	d := newDoc(f.URL, owner.site.ID)
 	d.Given, d.Via, d.LastMod, d.Published = f.Given, f.Kind, f.LastMod, f.Published
 	d.Discovered, d.Cycle = crawl.now(), owner.number(c)
-	d.Main = f.Main
+	d.Main, d.Action = f.Main, f.Action
 	if by != nil {
 		d.FoundOn = by.ID
 		d.Depth = by.Depth + 1
@@ -200,6 +204,23 @@ func (c *cycle) dates(id graph.Node, f *document.Link) {
 		d.Published = f.Published
 	}
 	crawl.fail(crawl.db.Put(d))
+}
+
+// acts reports whether d seems to do something when it is fetched, and a request for it would tell
+// the site on whose behalf: it is not made, unless somebody gave d by hand.
+func (c *cycle) acts(d *store.Doc) bool {
+	return !d.Seed && c.loop().client.Identifies(d.URL) && scope.IsAction(d)
+}
+
+// action notes that a link calls a document that is known something that is done.
+func (c *Crawl) action(id graph.Node) {
+	d, err := c.doc(id)
+	if err != nil || scope.IsAction(d) {
+		c.fail(err)
+		return
+	}
+	d.Action = true
+	c.fail(c.db.Put(d))
 }
 
 // leaveOut settles a document in line that is not fetched under the rules.

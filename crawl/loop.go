@@ -312,5 +312,5 @@ func (c *cycle) request(j *job) {
 	if j.work == fetchOld {
 		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
 	}
-	j.read = document.Options{URL: d.URL, IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
+	j.read = document.Options{URL: d.URL, Actions: c.loop().client.Identifies(d.URL), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
 }

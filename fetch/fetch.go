@@ -305,6 +305,25 @@ func (c *Client) eachField(u *url.URL, r *Request, f func(name, value string)) {
 	}
 }
 
+// Identifies reports whether a request for url tells the server on whose behalf it is made: by a
+// cookie, or by a header field for its host that is not about the form of the answer.
+func (c *Client) Identifies(rawURL string) bool {
+	if len(c.cfg.Fields) == 0 && c.cfg.Cookies == nil {
+		return false
+	}
+	u, err := parseURL(rawURL)
+	if err != nil {
+		return false
+	}
+	for i := range c.cfg.Fields {
+		f := &c.cfg.Fields[i]
+		if name := http.CanonicalHeaderKey(f.Name); f.Host == u.Host && !strings.HasPrefix(name, "Accept") && name != "User-Agent" && name != "Referer" && name != "From" && name != "Dnt" {
+			return true
+		}
+	}
+	return c.cfg.Cookies.header(u) != ""
+}
+
 // validField reports whether a header field may be sent.
 func validField(name, value string) bool {
 	if name == "" {

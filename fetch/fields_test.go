@@ -337,3 +337,30 @@ func FuzzLocation(f *testing.F) {
 		}
 	})
 }
+
+// TestIdentifies compares what Identifies says with what is sent.
+func TestIdentifies(t *testing.T) {
+	cookies, err := ReadCookies(strings.NewReader(".a.test\tTRUE\t/in/\tTRUE\t0\tsid\tx\n"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, Config{Cookies: cookies, Fields: []SiteField{{"b.test:8080", "x-token", "y"}, {"c.test", "accept-language", "de"}}})
+	for _, test := range []struct {
+		url  string
+		want bool
+	}{
+		{"https://a.test/in/1", true}, {"https://www.a.test/in/", true}, {"http://a.test/in/1", false}, {"https://a.test/out", false},
+		{"http://b.test:8080/", true}, {"http://b.test/", false}, {"http://www.b.test:8080/", false}, {"http://c.test/", false}, {"nonsense", false},
+	} {
+		if got := c.Identifies(test.url); got != test.want {
+			t.Errorf("Identifies(%q) = %t", test.url, got)
+		}
+		if u, err := parseURL(test.url); err == nil {
+			sent := false
+			c.eachField(u, &Request{}, func(name, _ string) { sent = sent || name == "Cookie" || name == "x-token" })
+			if sent != test.want {
+				t.Errorf("%q: sent %t", test.url, sent)
+			}
+		}
+	}
+}

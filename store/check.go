@@ -617,5 +617,5 @@ func (c *checker) counters() error {
 }
 
 func (c *Counters) text() string {
-	return strings.Join(strings.Fields(fmt.Sprintf("states %v kinds %v new %d gone %d distinct %d hollow %d left out %d", c.State, c.Kind, c.New, c.Gone, c.Distinct, c.Hollow, c.LeftOut)), " ")
+	return strings.Join(strings.Fields(fmt.Sprintf("states %v kinds %v new %d gone %d distinct %d hollow %d left out %d actions %d", c.State, c.Kind, c.New, c.Gone, c.Distinct, c.Hollow, c.LeftOut, c.Actions)), " ")
 }

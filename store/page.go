@@ -120,6 +120,7 @@ type Doc struct {
 	Named           bool  // robots.txt names it; false where the latest one names none
 	Listed          bool  // a sitemap or feed names it that did not lead to it first; only noted where the site has a Soft404
 	Hollow          bool  // its body is one of the site's Soft404, see Shape
+	Action          bool  // a link called it something that is done when it is fetched
 	Stub            bool  // New is MaybeNew only because it led away by meta refresh whenever it was fetched
 
 	stored bool  // there is a record in the store
@@ -132,6 +133,9 @@ func (d *Doc) IsPage() bool { return d.Kind == Page && d.State != Skipped }
 
 // IsList reports whether d is a feed or a sitemap that rules do not leave out.
 func (d *Doc) IsList() bool { return (d.Kind == Feed || d.Kind == Sitemap) && d.State != Skipped }
+
+// ReasonAction is why a document is skipped that seems to do something for who is logged in.
+const ReasonAction = "action"
 
 // LeftOut reports whether d was answered, and is left out under rules that came later. It counts
 // as skipped, and for none of the kinds of documents.
@@ -200,6 +204,7 @@ var docFields = record.New(
 	record.Bool(43, func(d *Doc) *bool { return &d.Listed }),
 	record.Bool(44, func(d *Doc) *bool { return &d.Hollow }),
 	record.Uint(45, func(d *Doc) *uint64 { return &d.Shape }),
+	record.Bool(46, func(d *Doc) *bool { return &d.Action }),
 )
 
 func (d *Doc) encode() []byte {

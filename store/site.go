@@ -77,6 +77,7 @@ type Counters struct {
 	Errors   int64            // fetches that failed
 	Distinct int64            // pages that are no duplicates
 	Hollow   int64            // pages with the body that the site gives for what is not there
+	Actions  int64            // documents skipped by ReasonAction
 	LeftOut  int64            // pages, feeds and sitemaps that rules leave out which came later
 }
 
@@ -108,6 +109,7 @@ type tally struct {
 	distinct bool
 	hollow   bool
 	leftOut  bool
+	action   bool
 }
 
 func (d *Doc) tally() tally {
@@ -116,7 +118,7 @@ func (d *Doc) tally() tally {
 		kind = Unseen
 	}
 	distinct := d.IsPage() && d.DuplicateOf == noDuplicate
-	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap)}
+	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap), d.State == Skipped && d.Reason == ReasonAction}
 }
 
 func (c *Counters) count(t tally, by int64) {
@@ -133,6 +135,9 @@ func (c *Counters) count(t tally, by int64) {
 	}
 	if t.hollow {
 		c.Hollow += by
+	}
+	if t.action {
+		c.Actions += by
 	}
 	if t.leftOut {
 		c.LeftOut += by
@@ -156,6 +161,7 @@ var counterFields = record.New(func() (all []record.Field[Counters]) {
 		record.Int(37, func(c *Counters) *int64 { return &c.Distinct }),
 		record.Int(38, func(c *Counters) *int64 { return &c.Hollow }),
 		record.Int(39, func(c *Counters) *int64 { return &c.LeftOut }),
+		record.Int(40, func(c *Counters) *int64 { return &c.Actions }),
 	)
 }()...)
 

@@ -46,7 +46,8 @@ A line of --seeds FILE is a URL and, after tabs, key=value fields for its site: 
 max-pages, max-depth, budget, delay, include, exclude.
 
 --header 'HOST Name: value' sends a header field to one host only; $NAME in the value is
-taken from the environment, so that secrets stay out of the shell's history.`,
+taken from the environment, so that secrets stay out of the shell's history. Cookies go where
+their file says. Where one of these logs in, links that look like actions are not followed.`,
 		Example: "  forage crawl https://example.org/\n  forage crawl --seeds sites.txt --max-pages 1000 --delay 2s",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rules.DelayMillis = delay.Milliseconds()

@@ -218,6 +218,7 @@ var skips = map[string]string{
 	"include": " (no --include of the site fits)",
 	"exclude": " (an --exclude of the site fits)",
 	"depth":   " (beyond --max-depth of the site)",
+	"action":  " (it looks like something that is done, such as to log out or to delete, and --cookies or --header log in there; give it as a URL to fetch it)",
 }
 
 func (e *explanation) print(w io.Writer) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,7 +48,7 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&ff.private, "allow-private", nil, "address ranges that may be fetched although they are not public, such as 127.0.0.0/8; a site that is crawled remembers them")
 	f.DurationVar(&ff.timeout, "timeout", ff.timeout, "of one request in all")
 	f.Var(&ff.maxBody, "max-body", "bytes kept of a body; the rest is cut")
-	f.StringArrayVar(&ff.headers, "header", nil, "'HOST Name: value': a header field for one host (repeatable)")
+	f.StringArrayVar(&ff.headers, "header", nil, "'HOST Name: value': a header field for one host, the only one that is named by default (repeatable)")
 	f.StringVar(&ff.cookies, "cookies", "", "file of cookies, as browsers export them; servers' own are never kept")
 	f.StringVar(&ff.proxy, "proxy", "", "http, https or socks5 URL; $NAME is taken from the environment")
 	f.StringSliceVar(&ff.ignore, "ignore-params", nil, "query parameters that do not tell pages apart, such as utm_*")
@@ -187,9 +188,9 @@ func (ff *fetchFlags) options(cmd *cobra.Command) (opt crawl.Options, done func(
 
 // siteField reads 'HOST Name: value'. Without HOST the one host of the seeds is meant.
 func siteField(text string, hosts []string) (f fetch.SiteField, err error) {
-	first, rest, ok := strings.Cut(text, " ")
-	switch {
-	case ok && !strings.HasSuffix(first, ":"):
+	first, rest, _ := strings.Cut(text, " ")
+	switch _, port, _ := strings.Cut(first, ":"); {
+	case strings.Contains(rest, ":") && !strings.HasSuffix(first, ":") && (strings.Trim(port, "0123456789") == "" || first[0] == '['):
 		f.Host, text = strings.ToLower(first), rest
 	case len(hosts) == 1:
 		f.Host = hosts[0]
@@ -218,6 +219,15 @@ func expand(text string) (string, error) {
 		return v
 	})
 	return text, missing
+}
+
+// hostsNamed returns the hosts of sites that are named, or of which URLs are given.
+func hostsNamed(sites []string) []string {
+	var hosts []string
+	for _, name := range sites {
+		hosts = append(hosts, strings.ToLower(cmp.Or(store.HostOf(name), name)))
+	}
+	return hosts
 }
 
 // hostsOf returns the hosts of seeds, each once.

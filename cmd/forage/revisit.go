@@ -94,7 +94,7 @@ has gone by since the last cycle. --plan stops there.
 			if p.Full {
 				p.Budget, p.Text = nil, "all"
 			}
-			cfg, err := ff.config(cmd, nil)
+			cfg, err := ff.config(cmd, hostsNamed(args))
 			if err != nil {
 				return err
 			}

@@ -112,6 +112,7 @@ type siteStatus struct {
 	Queued  int64    `json:"queued"`
 	Failed  int64    `json:"failed"`
 	Skipped int64    `json:"skipped"`
+	Actions int64    `json:"actions"`  // of these, links that look like actions where forage is logged in
 	LeftOut int64    `json:"left_out"` // of these, pages and lists that were fetched before the rule came
 	Fetches int64    `json:"fetches"`
 	Errors  int64    `json:"errors"`
@@ -164,7 +165,7 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 		row := siteStatus{
 			Site: site.Name, State: string(site.State), Reason: orNull(site.Reason),
 			Pages: c.Pages(), New: c.New, Gone: c.Gone, Feeds: c.Kind[store.Feed] + c.Kind[store.Sitemap], Known: c.Known(),
-			Queued: c.Queued(), Failed: c.State[store.Failed], Skipped: c.State[store.Skipped], LeftOut: c.LeftOut,
+			Queued: c.Queued(), Failed: c.State[store.Failed], Skipped: c.State[store.Skipped], LeftOut: c.LeftOut, Actions: c.Actions,
 			Fetches: c.Fetches, Errors: c.Errors, Bytes: c.Bytes, Crawled: stamp(site.CrawledAt),
 			Partial: orNull(site.PartialWhy), NeedsJS: site.NeedsJS, Shell: site.Shell(c), Traps: append([]string{}, site.Traps...), Waiting: map[string]int{},
 		}
@@ -245,6 +246,9 @@ func (s *status) print(w io.Writer, hubs bool) error {
 			fmt.Fprintf(w, "  %s: %s\n", r.Site, r.shellText)
 		case r.NeedsJS:
 			fmt.Fprintf(w, "  %s: its pages have scripts but next to no links; it seems to need JavaScript\n", r.Site)
+		}
+		if r.Actions > 0 {
+			fmt.Fprintf(w, "  %s: %s not followed, as forage is logged in there and they look like actions (log out, delete, cart)\n", r.Site, plural(r.Actions, "link"))
 		}
 		if r.LeftOut > 0 {
 			fmt.Fprintf(w, "  %s: %s left out by rules that came later; 'forage pages --include-excluded' lists them\n", r.Site, plural(r.LeftOut, "document"))

@@ -41,6 +41,7 @@ type Link struct {
 	Given              string // as it stood there, where that differs
 	Kind               store.LinkKind
 	NoFollow           bool
+	Action             bool       // it does something when it is followed; only with Options.Actions
 	Main               bool       // to a list that the site itself points to
 	Place              uint32     // see store.Link
 	LastMod, Published store.Time // what a feed or sitemap says of the target; 0: nothing
@@ -50,6 +51,7 @@ type Link struct {
 type Options struct {
 	URL          string   // of the document, normalised
 	IgnoreParams []string // query parameters that do not tell pages apart
+	Actions      bool     // work out Link.Action
 	Shapes       bool     // work out Content.Shapes
 }
 
@@ -156,7 +158,7 @@ func withoutTokens(body []byte) []byte {
 func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	p := r.extractor.Extract(o.Body, link.Options{
 		URL: opt.URL, ContentType: o.ContentType, Links: o.Header.Values("Link"), Robots: o.Header.Values("X-Robots-Tag"),
-		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams,
+		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams, Actions: opt.Actions,
 	})
 	c.Kind = store.Page
 	c.Title, c.Canonical = p.Title, strings.Clone(p.Canonical)
@@ -167,7 +169,7 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	c.Links = make([]Link, len(p.Links))
 	for i := range p.Links {
 		l := &p.Links[i]
-		c.Links[i] = Link{URL: l.URL, Given: l.Given, Kind: linkKinds[l.Kind], NoFollow: l.NoFollow, Place: l.Place, Main: l.Kind == link.Sitemap}
+		c.Links[i] = Link{URL: l.URL, Given: l.Given, Kind: linkKinds[l.Kind], NoFollow: l.NoFollow, Action: l.Action, Place: l.Place, Main: l.Kind == link.Sitemap}
 	}
 }
 

@@ -134,6 +134,10 @@ func (s *Scope) Skip(d *store.Doc) string {
 	return ""
 }
 
+// IsAction reports whether d seems to be something that is done when it is fetched: a link called
+// it so, or its URL does.
+func IsAction(d *store.Doc) bool { return d.Action || link.IsAction(d.URL) }
+
 // Origin returns scheme, host and port of a normalised URL.
 func Origin(url string) string {
 	i := strings.Index(url, "://")

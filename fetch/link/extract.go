@@ -29,6 +29,7 @@ type Extractor struct {
 	spare []byte   // a URL as given
 	docs  dateRank // where Published comes from
 
+	actions    bool // Options.Actions
 	baseSeen   bool
 	svg        int // open svg elements
 	inert      int // open template elements, whose content is not part of the page
@@ -46,6 +47,7 @@ type ref struct {
 	given       string
 	kind        Kind
 	nofollow    bool
+	action      bool
 	place       uint32
 	node        int32
 	start, stop int
@@ -76,6 +78,7 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 		x.header(v)
 	}
 	x.s = scanner{b: p.text}
+	x.actions = o.Actions
 	x.scan(o.Embeds)
 	if x.anchor >= 0 {
 		x.refs[x.anchor].stop = len(p.text)
@@ -179,6 +182,7 @@ func (x *Extractor) startTag(embeds bool) {
 		if x.link(href, Anchor, hasToken(s.attr(attrRel), "nofollow")) {
 			x.anchor = len(x.refs) - 1
 			x.refs[x.anchor].start = s.pos
+			x.refs[x.anchor].action = x.actions && x.declared()
 		}
 	case tagArea:
 		x.link(attrHref, Anchor, hasToken(s.attr(attrRel), "nofollow"))
@@ -437,7 +441,10 @@ func (x *Extractor) resolve(o Options) {
 			continue
 		}
 		r := &x.refs[i]
-		p.Links = append(p.Links, Link{URL: u, Given: r.given, Kind: r.kind, NoFollow: r.nofollow || p.NoFollow, Place: r.place, node: r.node, start: r.start, stop: r.stop})
+		p.Links = append(p.Links, Link{URL: u, Given: r.given, Kind: r.kind, NoFollow: r.nofollow || p.NoFollow, Action: r.action, Place: r.place, node: r.node, start: r.start, stop: r.stop})
+		if l := &p.Links[len(p.Links)-1]; o.Actions && !l.Action && l.stop-l.start <= maxActionText {
+			l.Action = isActionText(p.Text(l))
+		}
 		if r.kind == Canonical && p.Canonical == "" {
 			p.Canonical = u
 		}

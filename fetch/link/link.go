@@ -43,6 +43,7 @@ type Link struct {
 	Given    string // the URL before identity is taken, as Base.Reference, where that differs; "" elsewhere
 	Kind     Kind
 	NoFollow bool   // by rel, meta robots or X-Robots-Tag
+	Action   bool   // by its text or attributes it does something when it is followed; only with Options.Actions
 	Place    uint32 // hash of the DOM path with class and id names, digits apart; 0: from a header
 
 	node        int32 // in Page.nodes; -1: none
@@ -58,6 +59,7 @@ type Options struct {
 	Agent        string   // product token: robots rules for it count, those for others do not
 	IgnoreParams []string // parameters dropped from links, as DropParams takes them
 	Embeds       bool     // resolve what the page embeds, too
+	Actions      bool     // tell which links act
 }
 
 // A Page is what was read from a document. It and its strings, those of links apart, belong to

@@ -63,6 +63,7 @@ const (
 	keyData      name = 'd' | 'a'<<8 | 't'<<16 | 'a'<<24
 	keyAlt       name = 'a' | 'l'<<8 | 't'<<16
 	keyTitle     name = tagTitle
+	keyOnclick   name = 'o' | 'n'<<8 | 'c'<<16 | 'l'<<24 | 'i'<<32 | 'c'<<40 | 'k'<<48
 	keyCharset   name = 'c' | 'h'<<8 | 'a'<<16 | 'r'<<24 | 's'<<32 | 'e'<<40 | 't'<<48
 	longestShort      = 8
 )
@@ -89,6 +90,12 @@ const (
 	attrXlinkHref
 	attrImageSrcset
 	attrShadow
+	attrOnclick
+	attrLabel
+	attrMethod
+	attrConfirm
+	attrTurboMethod
+	attrTurboConfirm
 	numAttrs
 )
 
@@ -351,6 +358,16 @@ func attrOf(key []byte) int {
 			return attrImageSrcset
 		case len(key) == 14 && equalFold(key, "shadowrootmode"):
 			return attrShadow
+		case len(key) == 10 && equalFold(key, "aria-label"):
+			return attrLabel
+		case len(key) == 11 && equalFold(key, "data-method"):
+			return attrMethod
+		case len(key) == 12 && equalFold(key, "data-confirm"):
+			return attrConfirm
+		case len(key) == 17 && equalFold(key, "data-turbo-method"):
+			return attrTurboMethod
+		case len(key) == 18 && equalFold(key, "data-turbo-confirm"):
+			return attrTurboConfirm
 		}
 		return -1
 	}
@@ -387,6 +404,8 @@ func attrOf(key []byte) int {
 		return attrTitle
 	case keyCharset:
 		return attrCharset
+	case keyOnclick:
+		return attrOnclick
 	}
 	return -1
 }

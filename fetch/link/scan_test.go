@@ -17,6 +17,8 @@ var attrNames = [numAttrs]string{
 	attrContent: "content", attrProperty: "property", attrItemprop: "itemprop", attrType: "type", attrSrcset: "srcset",
 	attrPoster: "poster", attrData: "data", attrAlt: "alt", attrTitle: "title", attrCharset: "charset",
 	attrHTTPEquiv: "http-equiv", attrXlinkHref: "xlink:href", attrImageSrcset: "imagesrcset", attrShadow: "shadowrootmode",
+	attrOnclick: "onclick", attrLabel: "aria-label", attrMethod: "data-method", attrConfirm: "data-confirm",
+	attrTurboMethod: "data-turbo-method", attrTurboConfirm: "data-turbo-confirm",
 }
 
 // scanned writes the tokens of b as the scanner sees them.
