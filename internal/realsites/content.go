@@ -72,7 +72,7 @@ func history(rate rate) []change {
 		c := change{Now: at(week)}
 		for range rate.edit {
 			a := w.pick()
-			a.Paragraphs[0] = w.paragraph()
+			a.Paragraphs = append([]string{w.paragraph()}, a.Paragraphs[1:]...) // the published article keeps its own
 			c.Edit = append(c.Edit, *a)
 		}
 		for range rate.rename {

@@ -25,16 +25,15 @@ var files embed.FS
 
 // A software is something that serves a site.
 type software struct {
-	name    string
-	kind    string // what sort of site, for the table
-	home    string // path of the page to start from
-	debian  []string
-	python  []string
-	node    bool // the packages of files/app/package.json
-	rate    rate
-	prepare func(h *host) error                                  // lays out its files in h.dir, which is empty
-	start   func(h *host) (nginx string, err error)              // starts its processes; what nginx does with a request
-	apply   func(h *host, week int, file string) (string, error) // carries out a change; lines "OP ID PATH [NEW PATH]"
+	name   string
+	kind   string // what sort of site, for the table
+	home   string // path of the page to start from
+	debian []string
+	python []string
+	node   bool // the packages of files/app/package.json
+	rate   rate
+	start  func(h *host) (nginx string, err error)           // starts its processes; what nginx does with a request
+	apply  func(h *host, week int, c change) (string, error) // carries out a change; lines "OP ID PATH [NEW PATH]"
 }
 
 // A host is one site while it is served: a folder that holds all of it, and its processes.
@@ -62,6 +61,9 @@ type event struct {
 
 func (h *host) statePath() string { return filepath.Join(h.dir, "state.json") }
 
+// changePath is where the latest change is kept for scripts.
+func (h *host) changePath() string { return filepath.Join(h.dir, "change.json") }
+
 func (h *host) load() (s state, err error) {
 	b, err := os.ReadFile(h.statePath())
 	if err != nil {
@@ -88,11 +90,6 @@ func (h *host) open() error {
 	}
 	if err := h.turnClock(0); err != nil {
 		return err
-	}
-	if h.prepare != nil {
-		if err := h.prepare(h); err != nil {
-			return fmt.Errorf("%s: %w", h.name, err)
-		}
 	}
 	conf, err := h.start(h)
 	if err == nil {
@@ -134,11 +131,10 @@ func (h *host) carryOut(s *state, c change) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(h.dir, "change.json")
-	if err := os.WriteFile(file, b, 0o666); err != nil {
+	if err := os.WriteFile(h.changePath(), b, 0o666); err != nil {
 		return err
 	}
-	out, err := h.apply(h, s.Week, file)
+	out, err := h.apply(h, s.Week, c)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 type tools struct {
 	faketime, nginx, wget string
 	bin                   string // folder of the Python programs
+	app                   string // folder of node_modules
 }
 
 // common is what every site and every crawler beside forage needs.
@@ -34,8 +35,9 @@ func install(cache string, sites []*software) (t tools, err error) {
 	if err := installPython(venv, python); err != nil {
 		return t, err
 	}
+	t.app = filepath.Join(cache, "app")
 	if node {
-		if err := installNode(filepath.Join(cache, "app")); err != nil {
+		if err := installNode(t.app); err != nil {
 			return t, err
 		}
 	}

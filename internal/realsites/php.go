@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 var wordpress = software{
@@ -46,19 +47,19 @@ var wordpress = software{
 			%s
 		}`, root, fastcgi), err
 	},
-	apply: func(h *host, week int, file string) (string, error) {
+	apply: func(h *host, week int, c change) (string, error) {
 		script, err := h.unpack("wordpress.php")
 		if err != nil {
 			return "", err
 		}
 		if week == 0 {
-			install := h.command("php", script, filepath.Join(h.dir, "www"), file)
+			install := h.command("php", script, filepath.Join(h.dir, "www"), h.changePath())
 			install.Env = append(install.Env, "REALSITES_INSTALL=1")
 			if _, err := h.run(install); err != nil {
 				return "", err
 			}
 		}
-		return h.run(h.command("php", script, filepath.Join(h.dir, "www"), file))
+		return h.run(h.command("php", script, filepath.Join(h.dir, "www"), h.changePath()))
 	},
 }
 
@@ -94,12 +95,12 @@ var mediawiki = software{
 			%s
 		}`, root, fastcgi), err
 	},
-	apply: func(h *host, week int, file string) (string, error) {
+	apply: func(h *host, week int, c change) (string, error) {
 		script, err := h.unpack("mediawiki.php")
 		if err != nil {
 			return "", err
 		}
-		change := h.command("php", script, file)
+		change := h.command("php", script, h.changePath())
 		change.Env = append(change.Env, mediawikiEnv(h)...)
 		out, err := h.run(change)
 		if err != nil {
@@ -114,4 +115,61 @@ var mediawiki = software{
 
 func mediawikiEnv(h *host) []string {
 	return []string{"MW_INSTALL_PATH=/usr/share/mediawiki", "MW_CONFIG_FILE=" + filepath.Join(h.dir, "LocalSettings.php")}
+}
+
+var dokuwiki = software{
+	name:   "dokuwiki",
+	kind:   "wiki: query strings of one script",
+	home:   "/doku.php",
+	debian: []string{"dokuwiki", "php-cgi", "php-cli", "php-xml", "php-mbstring"},
+	rate:   rate{articles: 120, publish: 6, edit: 3, rename: 2, delete: 2},
+	start: func(h *host) (string, error) {
+		root := filepath.Join(h.dir, "www")
+		if _, err := h.run(exec.Command("cp", "-rL", "/usr/share/dokuwiki", root)); err != nil {
+			return "", err
+		}
+		// Without Debian's preload.php it looks for conf and data beside its scripts.
+		if err := os.Remove(filepath.Join(root, "inc", "preload.php")); err != nil {
+			return "", err
+		}
+		for _, dir := range strings.Fields("attic cache index locks log media media_attic media_meta meta pages tmp") {
+			if err := os.MkdirAll(filepath.Join(root, "data", dir), 0o777); err != nil {
+				return "", err
+			}
+		}
+		conf := filepath.Join(root, "conf")
+		if err := os.Mkdir(conf, 0o777); err != nil {
+			return "", err
+		}
+		for _, name := range strings.Fields("acronyms.conf dokuwiki.php entities.conf interwiki.conf license.php manifest.json mediameta.php mime.conf plugins.php plugins.required.php scheme.conf smileys.conf wordblock.conf") {
+			if _, err := h.run(exec.Command("cp", "/etc/dokuwiki/"+name, conf)); err != nil {
+				return "", err
+			}
+		}
+		// An open wiki, as its installer offers first.
+		for name, text := range map[string]string{
+			"local.php":      "<?php\n$conf['title'] = 'The Almanac';\n$conf['useacl'] = 1;\n$conf['superuser'] = '@admin';\n$conf['updatecheck'] = 0;\n",
+			"acl.auth.php":   "*\t@ALL\t8\n",
+			"users.auth.php": "",
+		} {
+			if err := os.WriteFile(filepath.Join(conf, name), []byte(text), 0o666); err != nil {
+				return "", err
+			}
+		}
+		fastcgi, err := h.startPHP()
+		return fmt.Sprintf(`root %s;
+		index doku.php;
+		location ~ ^/(conf|data|bin|inc|vendor)/ { return 404; }
+		location ~ \.php$ {
+			try_files $uri =404;
+			%s
+		}`, root, fastcgi), err
+	},
+	apply: func(h *host, week int, c change) (string, error) {
+		script, err := h.unpack("dokuwiki.php")
+		if err != nil {
+			return "", err
+		}
+		return h.run(h.command("php", script, filepath.Join(h.dir, "www"), h.changePath()))
+	},
 }

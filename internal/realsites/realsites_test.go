@@ -27,8 +27,14 @@ func TestHistory(t *testing.T) {
 				there   = map[int]bool{}
 				touched = map[int]bool{}
 				slugs   = map[string]bool{}
+				texts   = map[int]string{} // first paragraphs
 			)
 			for week, c := range all {
+				for _, a := range c.Edit {
+					if texts[a.ID] == a.Paragraphs[0] {
+						t.Errorf("week %d: the edit of article %d changes nothing", week, a.ID)
+					}
+				}
 				for _, a := range slices.Concat(c.Edit, c.Rename) {
 					if touched[a.ID] || !there[a.ID] {
 						t.Errorf("week %d changes article %d, which is not there or was changed before", week, a.ID)
@@ -56,7 +62,7 @@ func TestHistory(t *testing.T) {
 					if a.Date.After(c.Now) {
 						t.Errorf("week %d publishes article %d at %v, which is later", week, a.ID, a.Date)
 					}
-					there[a.ID] = true
+					there[a.ID], texts[a.ID] = true, a.Paragraphs[0]
 				}
 			}
 		})
