@@ -106,6 +106,10 @@ func (m *mantis) begin(r *request, robots string) *page {
 		p.meta("<meta name=\"robots\" content=\"%s\" />", robots)
 	}
 	p.meta("<link rel=\"alternate\" type=\"application/rss+xml\" title=\"RSS\" href=\"/issues_rss.php?key=0\" />\n<link rel=\"search\" type=\"application/opensearchdescription+xml\" title=\"Search\" href=\"/browser_search_plugin.php?type=text\" />")
+	if r.path == "/login_page.php" || r.path == "/signup_page.php" || r.path == "/lost_pwd_page.php" { // they stand alone
+		p.f("<div class=\"login-container\">")
+		return p
+	}
 	p.f("<div id=\"navbar\"><a href=\"/my_view_page.php\" class=\"navbar-brand\">Tracker</a><a href=\"/login_page.php?return=%s\">Login</a> <a href=\"/signup_page.php\">Signup for a new account</a></div><div id=\"sidebar\"><ul>", url.QueryEscape(strings.TrimPrefix(r.path, "/")+map[bool]string{true: "?" + r.raw}[r.raw != ""]))
 	for _, s := range []string{"my_view_page", "view_all_bug_page", "bug_report_page", "changelog_page", "roadmap_page", "summary_page"} {
 		p.f("<li><a href=\"/%s.php\">%s</a></li>", s, s)
