@@ -9,7 +9,8 @@
 // new pages that each document covered, Cliq by one document of each cluster of documents that
 // cover the same, Cov by a greedy cover. Bandit learns from its own fetches; Uniform learns
 // nothing. Greedy is the oracle. Nutch and Storm are the adaptive schedules of two crawlers that
-// many use.
+// many use. Cho, Olston, Lefortier, Azar, Whittle, Kolobov, Upadhyay, Avrachenkov and BusaFekete are policies
+// of the literature on refreshing copies; they share a refresher.
 package paper
 
 import (
@@ -40,6 +41,16 @@ var compared = []revisit.Description{
 	{Name: "uniform", Lab: true, Doc: "documents at random", Make: func(c revisit.Config) revisit.Policy { return NewUniform(rand.New(rand.NewPCG(c.Seed, 2))) }},
 	{Name: "nutch", Lab: true, Doc: "what is due by Apache Nutch's AdaptiveFetchSchedule", Make: func(revisit.Config) revisit.Policy { return NewNutch() }},
 	{Name: "storm", Lab: true, Doc: "what is due by StormCrawler's AdaptiveScheduler", Make: func(revisit.Config) revisit.Policy { return NewStorm() }},
+	{Name: "cho", Lab: true, Doc: "most copies fresh, Cho and Garcia-Molina 2003", Make: func(revisit.Config) revisit.Policy { return NewCho() }},
+	{Name: "olston", Lab: true, Doc: "cho by the worth of a fetch now, Olston and Pandey 2008", Make: func(revisit.Config) revisit.Policy { return NewOlston() }},
+	{Name: "lefortier", Lab: true, Doc: "most interest in new pages saved, Lefortier et al. 2013", Make: func(revisit.Config) revisit.Policy { return NewLefortier() }},
+	{Name: "azar", Lab: true, Doc: "most copies fresh by random fetches, Azar et al. 2018", Make: func(revisit.Config) revisit.Policy { return NewAzar() }},
+	{Name: "whittle", Lab: true, Doc: "Whittle index for ephemeral content, Avrachenkov and Borkar 2018", Make: func(revisit.Config) revisit.Policy { return NewWhittle() }},
+	{Name: "kolobov", Lab: true, Doc: "least harmonic penalty of waiting changes, Kolobov et al. 2019", Make: func(revisit.Config) revisit.Policy { return NewKolobov() }},
+	{Name: "upadhyay", Lab: true, Doc: "azar, learning from looks, Upadhyay et al. 2020", Make: func(c revisit.Config) revisit.Policy { return NewUpadhyay(c.Seed) }},
+	{Name: "avrachenkov-lln", Lab: true, Doc: "azar, rates by the law of large numbers, Avrachenkov et al. 2020", Make: func(c revisit.Config) revisit.Policy { return NewAvrachenkov(largeNumbers, c.Seed) }},
+	{Name: "avrachenkov-sa", Lab: true, Doc: "azar, rates by stochastic approximation, Avrachenkov et al. 2020", Make: func(c revisit.Config) revisit.Policy { return NewAvrachenkov(stochasticApproximation, c.Seed) }},
+	{Name: "busa-fekete", Lab: true, Doc: "crawl value with noisy change signals, Busa-Fekete et al. 2025", Make: func(revisit.Config) revisit.Policy { return NewBusaFekete() }},
 }
 
 // Policies returns all policies that New makes, those that serve first: od-win stands before
