@@ -289,7 +289,7 @@ func (a *answer) duplicate(first bool) (trapped bool) {
 		crawl.fail(crawl.db.PutBody(c.site.ID, d.Digest, d.ID))
 		return false
 	}
-	if a.renewed(other) || a.takesOver(other) {
+	if a.renewed(other) {
 		return false
 	}
 	d.DuplicateOf = same

@@ -39,7 +39,7 @@ func (a *answer) hollow() store.Kind {
 	case is && home && !s.CatchAll:
 		s.CatchAll = true
 		a.crawl().fail(a.crawl().db.PutSite(s.Site))
-	case !is && s.CatchAll && (home && d.Hollow && a.changed || isGuess(d)): // the app was published anew, for all paths
+	case !is && home && s.CatchAll && d.Hollow && a.changed: // the app was published anew, for all paths
 		is = true
 		a.hollowToo(shapes[0])
 	}
@@ -52,9 +52,6 @@ func (a *answer) hollow() store.Kind {
 	}
 	return kind
 }
-
-// isGuess reports whether nothing of the site leads to d: it was asked for as it may be there.
-func isGuess(d *store.Doc) bool { return d.Main && !d.Named && !d.Seed && d.Via == store.ViaNone }
 
 // hollowToo notes a shape of hollow bodies.
 func (c *cycle) hollowToo(shape uint64) {
@@ -74,25 +71,6 @@ func (a *answer) renewed(other *store.Doc) bool {
 	c.hollowToo(a.job.content.Shapes[0])
 	d.Hollow, other.Hollow = true, true
 	c.crawl().fail(c.crawl().db.Put(other))
-	return true
-}
-
-// takesOver reports whether the answer is that of a home page with the body of other, which was
-// fetched before it and taken for a page as nobody knew then that this body is hollow.
-func (a *answer) takesOver(other *store.Doc) bool {
-	c, d := a.cycle, a.doc
-	if !d.Hollow || !(d.Seed || isRoot(d)) || other.Seed || isRoot(other) {
-		return false
-	}
-	crawl := c.crawl()
-	if other.Hollow = true; !isListed(other) || !slices.Contains(c.site.Soft404, other.Shape) {
-		if other.New == store.IsNew && other.Cycle == c.rec.Cycle && other.IsPage() && other.DuplicateOf == graph.None {
-			c.rec.New--
-		}
-		other.Kind, other.New, other.Stub = store.Soft404, store.NotNew, false
-	}
-	crawl.fail(crawl.db.PutBody(d.Site, d.Digest, d.ID))
-	crawl.fail(crawl.db.Put(other))
 	return true
 }
 

@@ -157,7 +157,7 @@ const maxDoubled = 5
 // cycle: in full recrawls always, else after 1, 2, 4 … 32 cycles of its site, as these requests
 // are beyond the budget. O(1): it looks back no further than the wait.
 func (c *cycle) due(d *store.Doc) bool {
-	if !c.visit.manner().backsOff || d.Kind != store.Unseen && d.Kind != store.Soft404 || d.Visits == 0 {
+	if !c.visit.manner().backsOff || d.Kind != store.Unseen || d.Visits == 0 {
 		return true
 	}
 	wait := 1 << min(d.Visits-1, maxDoubled)

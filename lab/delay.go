@@ -36,6 +36,7 @@ var delayHours = [3]float64{24, 7 * 24, 28 * 24}
 
 var delays = []Experiment{
 	{"delay", "how soon new pages are found, in hours since their publication", delay},
+	{"delay-literature", "the same, of what the literature on refreshing pages proposes", delayLiterature},
 	{"delay-budget", "new pages found within a day of publication, by fetches a day", delayBudget},
 }
 
@@ -193,8 +194,10 @@ func meanDelay(runs []delayed) delayMean {
 }
 
 // delay is the table of how soon policies find new pages, by plan.
-func delay(ctx context.Context, env *Env) (*Result, error) {
-	t, err := runDelays(ctx, env, delayPlans, delayPolicies)
+func delay(ctx context.Context, env *Env) (*Result, error) { return delaysOf(ctx, env, delayPolicies) }
+
+func delaysOf(ctx context.Context, env *Env, policies []string) (*Result, error) {
+	t, err := runDelays(ctx, env, delayPlans, policies)
 	if err != nil {
 		return nil, err
 	}
