@@ -42,6 +42,7 @@ type host struct {
 	dir, addr string
 	tools     tools
 	running   []*exec.Cmd
+	offset    time.Duration // of the site's clock from the machine's
 }
 
 // A state is what a host's folder says of it to other commands.
@@ -186,9 +187,11 @@ func plainPath(s string) string {
 
 // turnClock sets the clock of the site's processes to the beginning of a week, from where it goes
 // on. They read it from a file, so that they need no restart.
-func (h *host) turnClock(week int) error {
-	offset := time.Until(at(week)).Round(time.Second)
-	return os.WriteFile(filepath.Join(h.dir, "clock"), fmt.Appendf(nil, "%+d\n", int64(offset.Seconds())), 0o666)
+func (h *host) turnClock(week int) error { return h.setClock(at(week)) }
+
+func (h *host) setClock(now time.Time) error {
+	h.offset = time.Until(now).Round(time.Second)
+	return os.WriteFile(filepath.Join(h.dir, "clock"), fmt.Appendf(nil, "%+d\n", int64(h.offset.Seconds())), 0o666)
 }
 
 // command is a program whose clock is the site's. It writes to the file log.

@@ -28,7 +28,7 @@ import (
 )
 
 // sites are all software that there is a way to set up, in the order of the tables.
-var sites = []*software{&wordpress, &mediawiki, &dokuwiki, &cgit, &trac, &mkdocs, &shell, &prerendered}
+var sites = []*software{&wordpress, &mediawiki, &dokuwiki, &cgit, &trac, &oscar, &mkdocs, &shell, &prerendered}
 
 func main() {
 	runtime.LockOSThread() // the sites' processes end with the thread that started them

@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 var wordpress = software{
@@ -128,7 +131,7 @@ var dokuwiki = software{
 		if _, err := h.run(exec.Command("cp", "-rL", "/usr/share/dokuwiki", root)); err != nil {
 			return "", err
 		}
-		// Without Debian's preload.php it looks for conf and data beside its scripts.
+		// Without Debian's preload.php it looks for conf beside its scripts, and so for data by its own conf.
 		if err := os.Remove(filepath.Join(root, "inc", "preload.php")); err != nil {
 			return "", err
 		}
@@ -148,7 +151,7 @@ var dokuwiki = software{
 		}
 		// An open wiki, as its installer offers first.
 		for name, text := range map[string]string{
-			"local.php":      "<?php\n$conf['title'] = 'The Almanac';\n$conf['useacl'] = 1;\n$conf['superuser'] = '@admin';\n$conf['updatecheck'] = 0;\n",
+			"local.php":      "<?php\n$conf['title'] = 'The Almanac';\n$conf['useacl'] = 1;\n$conf['superuser'] = '@admin';\n$conf['updatecheck'] = 0;\n$conf['savedir'] = './data';\n",
 			"acl.auth.php":   "*\t@ALL\t8\n",
 			"users.auth.php": "",
 		} {
@@ -170,6 +173,37 @@ var dokuwiki = software{
 		if err != nil {
 			return "", err
 		}
-		return h.run(h.command("php", script, filepath.Join(h.dir, "www"), h.changePath()))
+		// It asks search engines to leave a page alone that is younger than five days.
+		if week == 0 {
+			if err := h.setClock(at(0).Add(-30 * 24 * time.Hour)); err != nil {
+				return "", err
+			}
+			defer h.turnClock(0)
+		}
+		// It goes by the times of its files. While the script is at work they are as the machine
+		// has them and seen as the site has them, then and before the other way round.
+		data, offset := filepath.Join(h.dir, "www", "data"), h.offset
+		if err := shiftTimes(data, -offset); err != nil {
+			return "", err
+		}
+		change := h.command("php", script, filepath.Join(h.dir, "www"), h.changePath())
+		change.Env = slices.DeleteFunc(change.Env, func(v string) bool { return strings.HasPrefix(v, "NO_FAKE_STAT=") })
+		out, err := h.run(change)
+		return out, errors.Join(err, shiftTimes(data, offset))
 	},
+}
+
+// shiftTimes adds d to the times of all files of a folder.
+func shiftTimes(dir string, d time.Duration) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		t := info.ModTime().Add(d)
+		return os.Chtimes(path, t, t)
+	})
 }

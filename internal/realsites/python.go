@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
 )
 
@@ -40,4 +43,44 @@ var trac = software{
 		}
 		return h.run(h.command(filepath.Join(h.tools.bin, "python"), script, filepath.Join(h.dir, "trac"), h.changePath()))
 	},
+}
+
+var oscar = software{
+	name:   "oscar",
+	kind:   "shop: categories, orders of lists, reviews",
+	home:   "/",
+	python: []string{"django-oscar", "sorl-thumbnail", "waitress"},
+	rate:   rate{articles: 120, publish: 6, edit: 3, rename: 2, delete: 2},
+	start: func(h *host) (string, error) {
+		dir := filepath.Join(h.dir, "shop")
+		source, err := fs.Sub(files, "files/shop")
+		if err != nil {
+			return "", err
+		}
+		if err := os.CopyFS(dir, source); err != nil {
+			return "", err
+		}
+		for _, args := range [][]string{{"migrate", "--verbosity", "0"}, {"collectstatic", "--no-input", "--verbosity", "0"}} {
+			if _, err := h.run(h.django(append([]string{"-m", "django"}, args...)...)); err != nil {
+				return "", err
+			}
+		}
+		addr, err := freeAddr()
+		if err != nil {
+			return "", err
+		}
+		server := h.django("-m", "waitress", "--listen", addr, "--call", "django.core.wsgi:get_wsgi_application")
+		return fmt.Sprintf("location /static/ { root %[1]s; }\n\t\tlocation /media/ { root %[1]s; }\n\t\t%[2]s", dir, proxy(addr)), h.serve(server, addr)
+	},
+	apply: func(h *host, week int, c change) (string, error) {
+		return h.run(h.django("change.py", h.changePath()))
+	},
+}
+
+// django is Python in the folder of the shop.
+func (h *host) django(args ...string) *exec.Cmd {
+	cmd := h.command(filepath.Join(h.tools.bin, "python"), args...)
+	cmd.Dir = filepath.Join(h.dir, "shop")
+	cmd.Env = append(cmd.Env, "DJANGO_SETTINGS_MODULE=settings", "PYTHONPATH="+cmd.Dir)
+	return cmd
 }
