@@ -2,10 +2,12 @@ package main
 
 import "forage/internal/software"
 
-// Of a small site first visits and later cycles are cut after so many requests.
+// Of a small site first visits and later cycles are cut after so many requests. Where a first visit
+// is to be cut, it is so early that no kind is known by then.
 const (
-	cutFirst   = 1500
-	cutRevisit = 400
+	cutFirst   = 1200
+	cutEarly   = 30
+	cutRevisit = 200
 )
 
 // small is the trial of the tests: a site of a kind that is crawled in a second.

@@ -276,7 +276,7 @@ func (w *dokuWiki) history(st *state, r *request, id string, it *item, do string
 	if do == "diff" {
 		a, b := it.revision(st.now), max(0, it.revision(st.now)-1)
 		if rev := int64(r.int("rev", 0)); rev != 0 {
-			b = it.revision(rev)
+			b = min(a, it.revision(rev))
 		}
 		for _, t := range []string{"sidebyside", "inline"} {
 			p.f("<a class=\"diff\" href=\"%s\">%s</a>", dwURL(id, "do", "diff", "rev2[0]", fmt.Sprint(all[len(all)-1-b]), "rev2[1]", fmt.Sprint(all[0]), "difftype", t), t)

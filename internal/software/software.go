@@ -254,10 +254,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// int returns a parameter of the query as a number, or other where it is none.
+// int returns a parameter of the query as a number from 0 to ten billion, or other where it is none.
 func (r *request) int(name string, other int) int {
 	n, err := strconv.Atoi(r.query.Get(name))
-	if err != nil {
+	if err != nil || n < 0 || n > 1e10 {
 		return other
 	}
 	return n
@@ -298,7 +298,7 @@ func date(t int64, layout string) string { return time.Unix(t, 0).UTC().Format(l
 // slice returns page n (from 1) of a list cut into pages of size each, and how many there are.
 func slice[T any](all []T, n, size int) (some []T, pages int) {
 	pages = max(1, (len(all)+size-1)/size)
-	lo := min(len(all), max(0, n-1)*size)
+	lo := min(len(all), (min(max(1, n), pages+1)-1)*size)
 	return all[lo:min(len(all), lo+size)], pages
 }
 

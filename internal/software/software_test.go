@@ -101,28 +101,55 @@ func TestTruth(t *testing.T) {
 
 var href = regexp.MustCompile(`<a [^>]*href=["']([^"'#]*)`)
 
-// TestLinks follows links, addresses with few parameters first, since what there is without end
-// has many: few lead to nothing, and every content page is reached.
+// crawl follows links at the site's time, addresses with few parameters first, since what there is
+// without end has many, and calls visit with each, up to so many.
+func crawl(t *testing.T, s *Site, most int, visit func(path string, r *http.Response)) {
+	t.Helper()
+	var todo [20][]string // by how many parameters
+	todo[0] = []string{"/"}
+	seen := map[string]bool{"/": true}
+	for range most {
+		at := slices.IndexFunc(todo[:], func(some []string) bool { return len(some) > 0 })
+		if at < 0 {
+			return
+		}
+		path := todo[at][0]
+		todo[at] = todo[at][1:]
+		base, err := url.Parse("http://site.test" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := get(t, s, path, "Cookie", sessionCookie+"=1")
+		visit(path, r)
+		links := []string{r.Header.Get("Location")}
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+			for _, m := range href.FindAllStringSubmatch(body(t, r), -1) {
+				links = append(links, html.UnescapeString(m[1]))
+			}
+		}
+		for _, l := range links {
+			u, err := url.Parse(l)
+			if err != nil {
+				t.Fatalf("%s links to %q: %v", path, l, err)
+			}
+			if u = base.ResolveReference(u); u.Host == "site.test" && !seen[u.RequestURI()] {
+				path := u.RequestURI()
+				seen[path] = true
+				n := min(len(todo)-1, strings.Count(path, "?")+strings.Count(path, "&")+strings.Count(path, ";"))
+				todo[n] = append(todo[n], path)
+			}
+		}
+	}
+}
+
+// TestLinks: few links lead to nothing, and they lead to every content page.
 func TestLinks(t *testing.T) {
 	each(t, func(t *testing.T, s *Site) {
-		const most = 3000
-		todo, seen := []string{"/"}, map[string]bool{"/": true}
 		reached := map[int]bool{}
 		var failed []string
-		for len(todo) > 0 && len(seen) < most {
-			at := 0
-			for i, p := range todo {
-				if params(p) < params(todo[at]) {
-					at = i
-				}
-			}
-			path := todo[at]
-			todo = slices.Delete(todo, at, at+1)
-			base, err := url.Parse("http://site.test" + path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := get(t, s, path, "Cookie", sessionCookie+"=1")
+		n := 0
+		crawl(t, s, 1500, func(path string, r *http.Response) {
+			n++
 			if r.StatusCode >= 400 {
 				failed = append(failed, fmt.Sprintf("%d %s", r.StatusCode, path))
 			}
@@ -131,39 +158,60 @@ func TestLinks(t *testing.T) {
 			} else if look.Page != 0 {
 				reached[look.Page] = true
 			}
-			if to := r.Header.Get("Location"); to != "" {
-				if to = strings.TrimPrefix(to, "http://site.test"); !seen[to] {
-					seen[to] = true
-					todo = append(todo, to)
-				}
-				continue
-			}
-			if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
-				continue
-			}
-			for _, m := range href.FindAllStringSubmatch(body(t, r), -1) {
-				u, err := url.Parse(html.UnescapeString(m[1]))
-				if err != nil {
-					t.Fatalf("%s links to %q: %v", path, m[1], err)
-				}
-				if u = base.ResolveReference(u); u.Host == "site.test" && !seen[u.RequestURI()] {
-					to := u.RequestURI()
-					seen[to] = true
-					todo = append(todo, to)
-				}
-			}
-		}
-		if len(failed) > len(seen)/50 {
-			t.Errorf("of %d URLs %d are not there: %s", len(seen), len(failed), strings.Join(failed[:min(40, len(failed))], ", "))
+		})
+		if len(failed) > n/20 {
+			t.Errorf("of %d URLs %d are not there: %s", n, len(failed), strings.Join(failed[:min(40, len(failed))], ", "))
 		}
 		if want := len(s.Content(Start)); len(reached) != want {
-			t.Errorf("%d of %d content pages within %d URLs", len(reached), want, len(seen))
+			t.Errorf("%d of %d content pages within %d URLs", len(reached), want, n)
 		}
 	})
 }
 
-func params(address string) int {
-	return strings.Count(address, "?") + strings.Count(address, "&") + strings.Count(address, ";")
+// TestEarlier asks for all addresses of the last week at the first, when much of what they name was
+// not there: none is an error of the server.
+func TestEarlier(t *testing.T) {
+	each(t, func(t *testing.T, s *Site) {
+		s.At(Start.Add(time.Duration(s.Weeks()) * Week))
+		crawl(t, s, 1000, func(path string, r *http.Response) {
+			if look, err := s.Ask(Start, path); err != nil || look.Status >= 500 {
+				t.Errorf("%s: %+v, %v", path, look, err)
+			}
+		})
+	})
+}
+
+// FuzzAsk: a site answers whatever it is asked for.
+func FuzzAsk(f *testing.F) {
+	var sites []*Site
+	for i, k := range Kinds {
+		s, err := New(k.Name, Config{Pages: 12, Weeks: 1, Published: 2, Deleted: 2, Renamed: 2, Edited: 3})
+		if err != nil {
+			f.Fatal(err)
+		}
+		sites = append(sites, s)
+		for _, path := range append(s.Content(Start), "/?page=0&p=-1&limit=-1&ofs=-1&pg=-1&offset=-1&max=-1&page_number=-1") {
+			f.Add(i, int64(0), path)
+		}
+	}
+	for _, path := range []string{
+		"/page/0/", "/?paged=-1", "/?p=5&replytocom=1", "/?cat=-7", "/?author=0", "/?m=2", "/wp-json/", "/index.php?title=Special:RecentChanges&limit=-1",
+		"/index.php?title=X&oldid=1&diff=prev", "/index.php?title=Special:NewPages&offset=-1", "/doku.php?id=:&do=diff&rev=1", "/ticket/1?action=diff&version=-1",
+		"/timeline?from=0000-01-01", "/tool/log/?ofs=-1", "/tool/commit/?id=1", "/?p=tool.git;a=shortlog;pg=-2", "/?p=tool.git;a=blob;hb=HEAD;f=", "/report/0", "/view_all_bug_page.php?page_number=-1",
+	} {
+		for i := range sites {
+			f.Add(i, int64(1), path)
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind int, week int64, address string) {
+		if kind < 0 || kind >= len(sites) || week < 0 || week > 2 {
+			return
+		}
+		look, err := sites[kind].Ask(Start.Add(time.Duration(week)*Week), address)
+		if err == nil && (look.Status < 200 || look.Status >= 500) {
+			t.Errorf("%s at %s: status %d", Kinds[kind].Name, address, look.Status)
+		}
+	})
 }
 
 // TestSame: the same configuration gives the same site, another seed another one.

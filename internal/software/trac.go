@@ -222,7 +222,7 @@ func (c *trac) show(st *state, r *request, it *item) *answer {
 	switch r.query.Get("action") {
 	case "diff", "comment-diff", "history":
 		p.meta("<meta name=\"ROBOTS\" content=\"NOINDEX, NOFOLLOW\" />")
-		v := r.int("version", 1)
+		v := max(1, min(it.revision(st.now), r.int("version", 1)))
 		p.f("<h1>Changes between version %d and version %d of <a href=\"%s\">Ticket #%d</a></h1><div class=\"diff\">%s</div>", v-1, v, self, it.n, it.paragraphs(v)[0])
 		if v > 1 {
 			p.f("<a class=\"prev\" href=\"%s?action=diff&amp;version=%d\">&larr; Previous Change</a>", self, v-1)
