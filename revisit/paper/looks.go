@@ -122,7 +122,8 @@ func largeNumbers(looks []look) float64 {
 // stochasticApproximation is the other estimator of [APT20]: rate ← rate + η·(changed·(rate + p) − rate)
 // after each look, where changed is 0 or 1, p the number of looks a day, and η = (n+1)^(−¾) in step n. At
 // the true rate, where changed is 1 with the probability rate/(rate + p), the mean step is 0. It begins with
-// the rate of the first two looks, which are those of firstLooks.
+// the rate of the first two looks, which are those of firstLooks. The exponent is ours: steps that fall
+// as the power of ½ to 1 of n converge.
 func stochasticApproximation(looks []look) float64 {
 	rate := math.Ln2 / looks[0].days
 	days := 0.0
