@@ -149,16 +149,28 @@ func (m *measurement) firstVisits(h *host, store, work string) error {
 				v.content++
 			}
 		}
-		if v.requests >= limit {
-			v.how = "no"
-		}
 		m.visits = append(m.visits, v)
 		m.log("%s: %s: %d requests, ended: %s, %d of %d", v.site, crawler, v.requests, v.how, v.content, v.articles)
 	}
-	args := []string{"crawl", "--dir", store, "--allow-private", "127.0.0.0/8", "--delay", "0", "--max-total", fmt.Sprint(limit), "--at", atWeek(0), seed}
-	served, how, err := m.watch(h, exec.CommandContext(m.ctx, m.forage, args...), runaway)
+	args := []string{"crawl", "--dir", store, "--allow-private", "127.0.0.0/8", "--delay", "0", "--max-total", fmt.Sprint(limit), "--at", atWeek(0), "--json", seed}
+	var result bytes.Buffer
+	crawl := exec.CommandContext(m.ctx, m.forage, args...)
+	crawl.Stdout = &result
+	served, how, err := m.watch(h, crawl, runaway)
 	if err != nil {
 		return err
+	}
+	var said struct {
+		Shells    []string
+		StoppedBy string `json:"stopped_by"`
+	}
+	if err := json.Unmarshal(result.Bytes(), &said); err != nil && how == "yes" {
+		return fmt.Errorf("forage crawl --json: %w", err)
+	}
+	if said.StoppedBy != "" {
+		how = "no: " + said.StoppedBy
+	} else if len(said.Shells) > 0 {
+		how += ": a shell"
 	}
 	pages, err := m.pages(store)
 	if err != nil {
@@ -195,8 +207,11 @@ func (m *measurement) firstVisits(h *host, store, work string) error {
 		return err
 	}
 	scrapy := exec.CommandContext(m.ctx, filepath.Join(h.tools.bin, "scrapy"), "runspider", spider, "-a", "seed="+seed, "-a", fmt.Sprint("limit=", limit))
-	if served, how, err = m.watch(h, scrapy, limit); err != nil {
+	if served, how, err = m.watch(h, scrapy, runaway); err != nil {
 		return err
+	}
+	if len(served) >= limit { // it ends in good order at its limit
+		how = "no"
 	}
 	visited("Scrapy", served, how, answered(served))
 	return nil
@@ -210,7 +225,10 @@ func (m *measurement) watch(h *host, cmd *exec.Cmd, most int) (served []request,
 		return nil, "", err
 	}
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stderr = &out
+	if cmd.Stdout == nil {
+		cmd.Stdout = &out
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, "", err
 	}

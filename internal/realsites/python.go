@@ -21,7 +21,7 @@ var trac = software{
 	name:   "trac",
 	kind:   "issue tracker: queries, timeline, reports",
 	home:   "/",
-	python: []string{"trac", "setuptools<81"}, // it asks setuptools for its own parts
+	python: []string{"trac", "setuptools<81", "waitress"}, // it asks setuptools for its own parts
 	rate:   rate{articles: 100, publish: 6, edit: 3, delete: 2},
 	start: func(h *host) (string, error) {
 		env := filepath.Join(h.dir, "trac")
@@ -32,9 +32,15 @@ var trac = software{
 		if err != nil {
 			return "", err
 		}
-		port := addr[len("127.0.0.1:"):]
-		err = h.serve(h.command(filepath.Join(h.tools.bin, "tracd"), "--single-env", "--hostname", "127.0.0.1", "--port", port, env), addr)
-		return proxy(addr), err
+		// One thread: those of Python that wait for each other, as for a database of Trac's pool,
+		// do not wake up under libfaketime.
+		server := h.command(filepath.Join(h.tools.bin, "python"), "-m", "waitress", "--listen", addr, "--threads", "1", "trac.web.main:dispatch_request")
+		server.Env = append(server.Env, "TRAC_ENV="+env)
+		if err := os.WriteFile(filepath.Join(h.dir, "users"), nil, 0o666); err != nil {
+			return "", err
+		}
+		login := fmt.Sprintf("location /login { auth_basic Almanac; auth_basic_user_file %s/users; }\n\t\t", h.dir)
+		return login + proxy(addr), h.serve(server, addr)
 	},
 	apply: func(h *host, week int, c change) (string, error) {
 		script, err := h.unpack("tracker.py")
