@@ -33,7 +33,7 @@ func (a *answer) hollow() store.Kind {
 	if len(s.Soft404) == 0 {
 		return store.Page
 	}
-	home := isRoot(d) || len(s.Seeds) > 0 && d.URL == s.Seeds[0]
+	home := isRoot(d) || d.Seed && (d.Via == store.ViaRedirect || len(s.Seeds) > 0 && d.URL == s.Seeds[0])
 	is := slices.ContainsFunc(shapes, func(h uint64) bool { return slices.Contains(s.Soft404, h) })
 	switch {
 	case is && home && !s.CatchAll:

@@ -47,6 +47,10 @@ func TestCatchAll(t *testing.T) {
 		}, append([]string{"/"}, real...), false, 8},
 		{"the home page has no links", "/", func(w *web) { w.other = app() }, []string{"/"}, true, 6},
 		{"so it is for a seed below the root", "/app/", func(w *web) { w.other = app() }, []string{"/app/"}, true, 6},
+		{"so it is where the root leads elsewhere", "/", func(w *web) {
+			w.other = app()
+			w.pages["/"] = redirect(302, "/app/")
+		}, []string{"/app/"}, true, 6},
 		{"its links lead to the same page", "/", func(w *web) { w.other = app("/about", "/login") }, []string{"/"}, true, 6},
 		{"without scripts", "/", func(w *web) { w.other = page("under construction") }, []string{"/"}, true, 6},
 		{"a sitemap names pages", "/", func(w *web) {
@@ -68,29 +72,31 @@ func TestCatchAll(t *testing.T) {
 			w.pages["/hidden"] = page("hidden")
 		}, []string{"/", "/map", "/hidden"}, false, 8},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWeb(t)
-			test.site(w)
-			c := open(t, nil)
-			r, err := c.Run(t.Context(), w.seed(test.seed, store.Rules{}), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := map[string]bool{}
-			for _, p := range test.pages {
-				want[p] = true
-			}
-			if diff := differ(pagesOf(t, c.View(), original), want); diff != "" {
-				t.Error(diff)
-			}
-			if len(r.Failed) > 0 || (len(r.Shells) > 0) != test.shell {
-				t.Errorf("failed %v, shells %v", r.Failed, r.Shells)
-			}
-			if n := w.total(); test.most > 0 && n > test.most {
-				t.Errorf("%d requests, want at most %d: %v", n, test.most, w.asked)
-			}
-		})
+		for _, policy := range []string{"", "best"} {
+			t.Run(test.name+" "+policy, func(t *testing.T) {
+				t.Parallel()
+				w := newWeb(t)
+				test.site(w)
+				c := open(t, nil)
+				r, err := c.Run(t.Context(), w.seed(test.seed, store.Rules{}), Options{Policy: policy})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := map[string]bool{}
+				for _, p := range test.pages {
+					want[p] = true
+				}
+				if diff := differ(pagesOf(t, c.View(), original), want); diff != "" {
+					t.Error(diff)
+				}
+				if len(r.Failed) > 0 || (len(r.Shells) > 0) != test.shell {
+					t.Errorf("failed %v, shells %v", r.Failed, r.Shells)
+				}
+				if n := w.total(); test.most > 0 && n > test.most {
+					t.Errorf("%d requests, want at most %d: %v", n, test.most, w.asked)
+				}
+			})
+		}
 	}
 }
 
