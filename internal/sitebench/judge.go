@@ -52,7 +52,7 @@ type report struct {
 
 	Published int   `json:"published"`    // content pages, in all weeks
 	ToldNew   int   `json:"told_new"`     // of these, in the cycle after
-	FalseNew  int   `json:"false_new"`    // addresses told new that answered before the first visit, what is about a new page apart
+	FalseNew  int   `json:"false_new"`    // addresses told new at which something was before the first visit
 	OtherNew  int   `json:"other_new"`    // addresses told new that are no content: lists, forms, copies
 	Away      int   `json:"away"`         // content pages deleted or renamed that the first visit had found
 	ToldAway  int   `json:"told_away"`    // of these, told gone or moved by one of the two cycles after
@@ -286,7 +286,7 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 		case renamed[look.Page]:
 			j.report.MovedNew++
 			j.log("cycle %d\tmoved as new\t%s", cycle, d.URL)
-		case then.HTML && !j.about(d.URL, now):
+		case then.HTML:
 			j.report.FalseNew++
 			j.log("cycle %d\tfalse new\t%s", cycle, d.URL)
 		default:
@@ -318,19 +318,6 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 	}
 	j.pending = left
 	return err
-}
-
-// about reports whether an address names a content page that was published since the first visit,
-// as that of a form or a list for it does, which may answer before there is the page.
-func (j *run) about(address string, now time.Time) bool {
-	for _, c := range j.site.Changes(software.Start, now) {
-		last := strings.Trim(c.To, "/")
-		last = last[strings.LastIndexAny(last, "/=")+1:]
-		if c.What == software.Published && strings.Contains(address, last) {
-			return true
-		}
-	}
-	return false
 }
 
 // shown reports whether one of the addresses showed the page of a change before it happened.

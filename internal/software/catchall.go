@@ -59,7 +59,9 @@ func (c catchAll) answer(st *state, r *request) *answer {
 		p.f("<li><a href=\"%s\">%s</a></li>", c.path(st, it), it.title(st.now))
 	}
 	p.f("</ul>")
-	return c.end(p, "Home", nil)
+	a := c.end(p, "Home", nil)
+	a.vain = r.path != "/"
+	return a
 }
 
 func (c catchAll) begin(st *state) *page {

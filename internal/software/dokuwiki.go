@@ -80,6 +80,13 @@ func (w *dokuWiki) answer(st *state, r *request) *answer {
 		}
 		it = nil
 	}
+	a := w.act(st, r, id, it)
+	a.vain = it == nil && !w.isStart(id) || it != nil && r.query.Has("rev") && !slices.Contains(w.revisions(it, st.now), int64(r.int("rev", 0)))
+	return a
+}
+
+// act does with a page what the request says.
+func (w *dokuWiki) act(st *state, r *request, id string, it *item) *answer {
 	do := r.query.Get("do")
 	if r.query.Has("idx") {
 		do = "index"

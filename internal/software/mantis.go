@@ -3,6 +3,7 @@ package software
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,20 @@ func mtState(it *item, now int64) int {
 
 func mtUser(n int) int { return 3 + n%12 }
 
+// mtIssue finds the issue that an address is about, also one to return to.
+var mtIssue = regexp.MustCompile(`(?:^|&|%3F|%26)(?:bug_)?id(?:=|%3D)(\d+)`)
+
 func (m *mantis) answer(st *state, r *request) *answer {
+	a := m.act(st, r)
+	if about := mtIssue.FindStringSubmatch(r.raw); about != nil && r.path != "/view_user_page.php" {
+		id, _ := strconv.Atoi(about[1])
+		it := st.numbered(id)
+		a.vain = it == nil || !it.lives(st.now)
+	}
+	return a
+}
+
+func (m *mantis) act(st *state, r *request) *answer {
 	script, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
 	switch script {
 	case "", "index.php":
@@ -186,7 +200,9 @@ func (m *mantis) list(st *state, r *request, script string) *answer {
 		p.f("<tr><td><a href=\"%s\">%07d</a></td><td>%s</td><td>%s</td><td>%s</td></tr>", m.path(st, it), it.n, mtStatus[mtState(it, st.now)], date(it.touched(st.now), time.DateOnly), it.title(it.published))
 	}
 	p.f("</table>")
-	return m.end(p, "View Issues")
+	a := m.end(p, "View Issues")
+	a.vain = len(some) == 0 && len(all) > 0
+	return a
 }
 
 func (m *mantis) overview(st *state, r *request) *answer {

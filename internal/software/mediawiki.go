@@ -105,6 +105,21 @@ func (w *mediaWiki) answer(st *state, r *request) *answer {
 		return &answer{status: 404, body: "<!DOCTYPE HTML PUBLIC \"-//IETF//DTD HTML 2.0//EN\">\n<html><head>\n<title>404 Not Found</title>\n</head><body>\n<h1>Not Found</h1>\n<p>The requested URL was not found on this server.</p>\n</body></html>\n"}
 	}
 	title = strings.ReplaceAll(title, " ", "_")
+	a := w.act(st, r, title)
+	about := title
+	if special, ok := strings.CutPrefix(title, "Special:"); ok {
+		_, about, _ = strings.Cut(special, "/")
+		about = cmp.Or(about, r.query.Get("returnto"), r.query.Get("page"), r.query.Get("target"))
+	}
+	if about != "" && about != mwMain && !strings.Contains(about, ":") && !strings.Contains(about, ".") { // no user or category
+		it, former := w.byTitle(st, about)
+		a.vain = it == nil || !it.lives(st.now) || former && it.moved != redirected
+	}
+	return a
+}
+
+// act does with a title what the request says.
+func (w *mediaWiki) act(st *state, r *request, title string) *answer {
 	if strings.HasPrefix(title, "Special:") {
 		return w.special(st, r, strings.TrimPrefix(title, "Special:"))
 	}

@@ -225,6 +225,7 @@ func (s *shop) product(st *state, r *request, slug, under string) *answer {
 			p := s.begin(st, r, "")
 			p.f("<h1>Not available</h1><p>This product is no longer available. Please have a look at our other products.</p>")
 			a = s.end(st, r, p, "Product not found")
+			a.vain = true
 		}
 		return a
 	}
@@ -348,7 +349,9 @@ func (s *shop) list(st *state, r *request, name string, all []*item) *answer {
 	for n := 1; n <= pages && pages > 1; n++ {
 		p.f("<a class=\"page\" href=\"%s\">%d</a>", with("p", fmt.Sprint(n)), n)
 	}
-	return s.end(st, r, p, title)
+	a := s.end(st, r, p, title)
+	a.vain = len(some) == 0 && len(all) > 0
+	return a
 }
 
 // sitemap lists seven of ten products, and none of the last three days: it is made now and then.

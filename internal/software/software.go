@@ -58,6 +58,7 @@ type answer struct {
 	header   [][2]string
 	modified int64 // Last-Modified, by which conditional requests get 304; 0: none
 	item     *item // of which it is the content page, or a copy of it; nil: of none
+	vain     bool  // nothing is there, whatever the status says: a soft 404, a form for what does not exist, a page beyond the end of a list
 }
 
 // Kinds are the programs, in the order of tables.
@@ -191,7 +192,7 @@ func (s *Site) Changes(after, until time.Time) []Change {
 // A Look is what a URL answers, as far as the truth about the site goes.
 type Look struct {
 	Status int
-	HTML   bool // of status 200
+	HTML   bool // of status 200, and something is there: no soft 404, nor what is about a page that is not there
 	Page   int  // number of the content page that it shows, at its own address or as a copy; 0: none
 }
 
@@ -204,7 +205,7 @@ func (s *Site) Ask(t time.Time, address string) (Look, error) {
 	a := s.server.answer(newState(s.items, t.Unix()), newRequest(u, "http://site.test", "", 0))
 	l := Look{Status: cmp.Or(a.status, http.StatusOK)}
 	if l.Status == http.StatusOK {
-		l.HTML = a.kind == ""
+		l.HTML = a.kind == "" && !a.vain
 		if a.item != nil {
 			l.Page = a.item.n
 		}

@@ -382,7 +382,9 @@ func (c *trac) list(st *state, r *request, title string, report bool) *answer {
 		}
 	}
 	p.f("<p>Download in other formats: <a rel=\"nofollow\" href=\"%s\" class=\"rss\">RSS Feed</a> <a rel=\"nofollow\" href=\"%s\" class=\"csv\">Comma-delimited Text</a> <a rel=\"nofollow\" href=\"%s\" class=\"tab\">Tab-delimited Text</a></p>", with("format", "rss"), with("format", "csv"), with("format", "tab"))
-	return c.end(p, title)
+	a := c.end(p, title)
+	a.vain = len(some) == 0 && len(all) > 0
+	return a
 }
 
 // timeline shows the days before a date, and leads to those before them without end.
