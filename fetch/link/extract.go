@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/nlnwa/whatwg-url/url"
 )
 
@@ -29,7 +30,12 @@ type Extractor struct {
 	spare []byte   // a URL as given
 	docs  dateRank // where Published comes from
 
-	actions    bool // Options.Actions
+	actions bool  // Options.Actions
+	block   block // the run of text that is being read, see layout.go
+	latest  int   // index in refs of the link that its text was in last
+	longest [2]block
+	rows    []rowSoFar
+
 	baseSeen   bool
 	svg        int // open svg elements
 	inert      int // open template elements, whose content is not part of the page
@@ -50,6 +56,7 @@ type ref struct {
 	action      bool
 	place       uint32
 	node        int32
+	row         int32 // in Extractor.rows, from 1: it is an item there; 0: of none
 	start, stop int
 }
 
@@ -83,17 +90,20 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 	if x.anchor >= 0 {
 		x.refs[x.anchor].stop = len(p.text)
 	}
+	x.breakText()
 	p.NoFollow, p.NoIndex = x.indexRules.nofollow, x.indexRules.noindex
 	x.resolve(o)
+	x.layOut()
 	return p
 }
 
 func (x *Extractor) reset() {
 	p := &x.page
-	*p = Page{Links: p.Links[:0], Embeds: p.Embeds[:0], nodes: p.nodes[:0], Refresh: -1}
+	*p = Page{Links: p.Links[:0], Embeds: p.Embeds[:0], nodes: p.nodes[:0], Refresh: -1, Layout: Layout{Rows: p.Layout.Rows[:0]}}
 	x.stack, x.refs, x.media, x.urls, x.ends, x.room = x.stack[:0], x.refs[:0], x.media[:0], x.urls[:0], x.ends[:0], x.room[:0]
 	x.baseSeen, x.svg, x.inert, x.anchor, x.moved = false, 0, 0, -1, -1
 	x.titleSeen, x.titleNow, x.scriptLD = false, false, false
+	x.block, x.latest, x.longest, x.rows = block{}, -1, [2]block{}, x.rows[:0]
 	x.docs = noDate
 	x.indexRules = robots{}
 }
@@ -117,7 +127,12 @@ func (x *Extractor) scan(embeds bool) {
 			return
 		case rawToken:
 			x.rawText(s.text)
+		case textToken:
+			x.words(s.text)
 		case endToken:
+			if !inline(s.tag) {
+				x.breakText()
+			}
 			x.endTag()
 		case startToken:
 			x.startTag(embeds)
@@ -163,12 +178,19 @@ func (x *Extractor) closeAnchor() {
 func (x *Extractor) startTag(embeds bool) {
 	s := &x.s
 	x.titleNow, x.scriptLD = false, false
+	if !inline(s.tag) {
+		x.breakText()
+	}
 	if s.tag == tagTemplate && (x.inert > 0 || !s.has(attrShadow)) {
 		x.inert++
 	}
 	x.push()
 	if x.inert > 0 {
 		return
+	}
+	switch s.tag {
+	case tagInput, tagTextarea, tagSelect:
+		x.field()
 	}
 	switch s.tag {
 	case tagA:
@@ -441,6 +463,12 @@ func (x *Extractor) resolve(o Options) {
 			continue
 		}
 		r := &x.refs[i]
+		if r.row > 0 {
+			row := &x.rows[r.row-1]
+			if row.Digest += xxhash.Sum64String(u); u != x.self {
+				row.Links++
+			}
+		}
 		p.Links = append(p.Links, Link{URL: u, Given: r.given, Kind: r.kind, NoFollow: r.nofollow || p.NoFollow, Action: r.action, Place: r.place, node: r.node, start: r.start, stop: r.stop})
 		if l := &p.Links[len(p.Links)-1]; o.Actions && !l.Action && l.stop-l.start <= maxActionText {
 			l.Action = isActionText(p.Text(l))

@@ -79,6 +79,7 @@ type Page struct {
 	Routes    int    // dropped links to #! and #/ routes
 	Bad       int    // dropped references that are no URLs
 	Truncated bool   // more than MaxLinks
+	Layout    Layout
 
 	text  []byte // the body in UTF-8
 	nodes []node

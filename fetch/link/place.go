@@ -22,6 +22,7 @@ type open struct {
 	hash uint32 // of the path down to it
 	node int32  // in nodes, -1: not kept
 	in   tags   // its spans, for the path's text
+	zone zone   // what its content stands in
 }
 
 // tags are the parts of a start tag as they stand.
@@ -65,8 +66,9 @@ func (x *Extractor) push() {
 		return
 	}
 	h := uint32(2166136261)
+	var z zone
 	if n := len(x.stack); n > 0 {
-		h = x.stack[n-1].hash
+		h, z = x.stack[n-1].hash, x.stack[n-1].zone
 	}
 	h = mix(h, uint64(s.tag))
 	in := tags{label: s.label, class: s.attr(attrClass), id: s.attr(attrID)}
@@ -76,7 +78,7 @@ func (x *Extractor) push() {
 	if in.id != nil {
 		h = mixText(mix(h, '#'), in.id)
 	}
-	x.stack = append(x.stack, open{tag: s.tag, hash: h, node: -1, in: in})
+	x.stack = append(x.stack, open{tag: s.tag, hash: h, node: -1, in: in, zone: z.in(s.tag)})
 }
 
 func siblings(a, b name) bool {
