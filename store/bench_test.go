@@ -12,7 +12,7 @@ var typical = Doc{
 	State: Fetched, Kind: Page, Status: 200, Discovered: 1_715_000_000, FirstSeen: 1_715_000_100, Cycle: 3,
 	FoundOn: 17, Via: ViaAnchor, Depth: 2, New: IsNew, Title: "An article about something - Example News",
 	ContentType: "text/html; charset=utf-8", Digest: 0x9e3779b97f4a7c15, Bytes: 48_213, Published: 1_714_999_000,
-	LastFetched: 1_716_000_000, Changed: 1_715_900_000, DuplicateOf: graph.None,
+	LastFetched: 1_716_000_000, Changed: 1_715_900_000, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None,
 	ETag: `"5f3a-61a0b1c2d3e4f"`, LastModified: "Mon, 06 May 2024 12:00:00 GMT",
 	Visits: 14, Changes: 2, FetchedIn: 30, LinksOf: 28, NumLinks: 87,
 }

@@ -274,7 +274,8 @@ func (c *checker) cycles() error {
 
 // restore makes a document that cannot be read, or that its URL or site lacks, one to fetch.
 func (c *checker) restore(site SiteID, id graph.Node, url string) func(*pebble.Batch) error {
-	d := &Doc{ID: id, URL: url, Site: site, FoundOn: graph.None, DuplicateOf: graph.None, Reason: "repaired"}
+	d := NewDoc(url, site)
+	d.ID, d.Reason = id, "repaired"
 	return func(b *pebble.Batch) error { return b.Set(key(tableDoc, uint32(id)), d.encode(), nil) }
 }
 

@@ -28,6 +28,10 @@ func fill(v reflect.Value, r *rand.Rand) {
 			f.SetUint(1 + r.Uint64N(1<<32-2))
 		case reflect.Uint64:
 			f.SetUint(r.Uint64() | 1)
+		case reflect.Array:
+			for i := range f.Len() {
+				f.Index(i).SetUint(1 + r.Uint64N(1<<32-2))
+			}
 		case reflect.Slice:
 			if f.Type().Elem().Kind() == reflect.Uint8 {
 				f.SetBytes([]byte("bytes"))
@@ -49,7 +53,7 @@ func TestDocKeepsEveryField(t *testing.T) {
 			t.Fatalf("decodeDoc(encode) = %+v, %v, want %+v", got, err, d)
 		}
 	}
-	empty := &Doc{URL: "http://a/", FoundOn: graph.None, DuplicateOf: graph.None}
+	empty := &Doc{URL: "http://a/", FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	if got, err := decodeDoc(0, empty.encode()); err != nil || got.FoundOn != graph.None || got.DuplicateOf != graph.None {
 		t.Errorf("an empty document comes back as %+v, %v", got, err)
 	}
@@ -123,7 +127,7 @@ func TestCheckRefetch(t *testing.T) {
 	}
 	defer db.Close()
 	s := &Site{Name: "a", FirstCycle: 1}
-	d := &Doc{URL: "http://a/", State: Fetched, Kind: Page, FoundOn: graph.None, DuplicateOf: graph.None}
+	d := &Doc{URL: "http://a/", State: Fetched, Kind: Page, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	if err := db.AddSite(s); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +176,7 @@ func TestLinksKeepEverything(t *testing.T) {
 // FuzzRecords feeds bytes that nobody wrote: an error is right, a panic is not, and what was
 // read comes back the same when it is written again.
 func FuzzRecords(f *testing.F) {
-	d := &Doc{URL: "http://a/", State: Fetched, Kind: Page, Title: "t", FoundOn: 3, DuplicateOf: graph.None}
+	d := &Doc{URL: "http://a/", State: Fetched, Kind: Page, Title: "t", FoundOn: 3, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	f.Add(d.encode())
 	f.Add(appendLinks(nil, []Link{{To: 3, Kind: ViaAnchor, Place: 9}, {To: 1}}))
 	f.Add(refetchFields.Encode(&Refetch{Gained: []graph.Node{1, 2}, Order: 2}))

@@ -43,6 +43,10 @@ type CycleRecord struct {
 	Unknown   int64 // of these, nobody knows whether they are new
 	Bytes     int64 // received
 	Errors    int64 // fetches that failed
+	Waited    int64 // of Fetched, documents that waited from an earlier cycle; they are of the budget
+	Copies    int64 // of Pages, duplicates
+	Content   int64 // of New, pages of class ContentPage
+	Moved     int64 // pages found to be others at a new URL
 }
 
 // cycleFields is the record of a cycle. Tags 1 to 8 are what format 1 kept of a site's cycle.
@@ -63,6 +67,10 @@ var cycleFields = record.New(
 	record.Text(14, func(c *CycleRecord) *string { return &c.Policy }),
 	record.Text(15, func(c *CycleRecord) *string { return &c.Budget }),
 	record.Uint(16, func(c *CycleRecord) *Cycle { return &c.Run }),
+	record.Uint(17, func(c *CycleRecord) *int64 { return &c.Waited }),
+	record.Uint(18, func(c *CycleRecord) *int64 { return &c.Copies }),
+	record.Uint(19, func(c *CycleRecord) *int64 { return &c.Content }),
+	record.Uint(20, func(c *CycleRecord) *int64 { return &c.Moved }),
 )
 
 func decodeCycle(site SiteID, c Cycle, b []byte) (*CycleRecord, error) {

@@ -31,10 +31,10 @@ func Example() {
 	must(db.AddSite(site))
 	cycle := &store.CycleRecord{Site: site.ID, Kind: store.FirstVisit, At: 1_700_000_000}
 	must(db.OpenCycle(cycle))
-	home := &store.Doc{URL: "https://example.org/", Site: site.ID, FoundOn: graph.None, DuplicateOf: graph.None}
+	home := &store.Doc{URL: "https://example.org/", Site: site.ID, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	_, err = db.Add(home) // it waits in the queue now
 	must(err)
-	news := &store.Doc{URL: "https://example.org/news", Site: site.ID, FoundOn: home.ID, DuplicateOf: graph.None}
+	news := &store.Doc{URL: "https://example.org/news", Site: site.ID, FoundOn: home.ID, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	_, err = db.Add(news)
 	must(err)
 	home.State, home.Kind, home.Status, home.Title = store.Fetched, store.Page, 200, "Example"

@@ -56,6 +56,19 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
+// A Class tells what a page is for, as its structure shows; see package document.
+type Class uint8
+
+// The classes of pages. Of pages that were fetched by a release without classes it is not known.
+const (
+	NoClass      Class = iota
+	ContentPage        // there to be read
+	ListPage           // there to lead to others: archives, tags, categories, pagination
+	FormPage           // there to be filled in
+	RedirectPage       // leads away by meta refresh
+	numClasses
+)
+
 // A Novelty tells whether a page is new to the web since the site's first visit.
 type Novelty uint8
 
@@ -106,6 +119,14 @@ type Doc struct {
 	GoneCycles  int        // cycles in a row that answered 404
 	GoneIn      Cycle      // latest cycle that answered 404 or 410
 	DuplicateOf graph.Node // graph.None: of no other
+	Stands      bool       // for DuplicateOf, which is not a page so far: lists have it under that URL
+	StandIn     graph.Node // the document that stands for it; graph.None: none does
+	Class       Class      // of a page, by its latest body
+	Passages    [2]uint32  // of a page: hashes of the longest runs of text in its latest body, see link.Layout
+	Dropped     int        // lists that named it and ceased to, since it was last fetched; see package novelty
+	Moved       Time       // when it was found to be the page MovedFrom at another URL; 0: it is not
+	MovedIn     Cycle      // the cycle of Moved
+	MovedFrom   graph.Node // graph.None: it is not
 
 	ETag, LastModified string // validators, verbatim
 
@@ -140,6 +161,18 @@ const ReasonAction = "action"
 // LeftOut reports whether d was answered, and is left out under rules that came later. It counts
 // as skipped, and for none of the kinds of documents.
 func (d *Doc) LeftOut() bool { return d.State == Skipped && d.Kind != Unseen }
+
+// NewDoc returns a document of a site that nobody has seen yet.
+func NewDoc(url string, site SiteID) *Doc {
+	return &Doc{URL: url, Site: site, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
+}
+
+// IsListed reports whether lists of pages have d where nothing else is asked for: it is a page, and
+// the first of those that are the same.
+func (d *Doc) IsListed() bool { return d.IsPage() && !d.Repeats() }
+
+// Repeats reports whether d is a copy of another page, and stands for none.
+func (d *Doc) Repeats() bool { return d.DuplicateOf != graph.None && !d.Stands }
 
 // Alive reports whether the latest answer was 2xx or not modified.
 func (d *Doc) Alive() bool {
@@ -205,6 +238,15 @@ var docFields = record.New(
 	record.Bool(44, func(d *Doc) *bool { return &d.Hollow }),
 	record.Uint(45, func(d *Doc) *uint64 { return &d.Shape }),
 	record.Bool(46, func(d *Doc) *bool { return &d.Action }),
+	record.Bool(52, func(d *Doc) *bool { return &d.Stands }),
+	record.Node(53, func(d *Doc) *graph.Node { return &d.StandIn }),
+	record.Uint(54, func(d *Doc) *Class { return &d.Class }),
+	record.Uint(55, func(d *Doc) *uint32 { return &d.Passages[0] }),
+	record.Uint(56, func(d *Doc) *uint32 { return &d.Passages[1] }),
+	record.Uint(57, func(d *Doc) *int { return &d.Dropped }),
+	record.Int(58, func(d *Doc) *Time { return &d.Moved }),
+	record.Uint(59, func(d *Doc) *Cycle { return &d.MovedIn }),
+	record.Node(60, func(d *Doc) *graph.Node { return &d.MovedFrom }),
 )
 
 func (d *Doc) encode() []byte {
@@ -212,11 +254,12 @@ func (d *Doc) encode() []byte {
 }
 
 func decodeDoc(id graph.Node, b []byte) (*Doc, error) {
-	d := &Doc{ID: id, FoundOn: graph.None, DuplicateOf: graph.None, stored: true}
+	d := NewDoc("", 0)
+	d.ID, d.stored = id, true
 	if err := docFields.Decode(b, d); err != nil {
 		return nil, fmt.Errorf("document %d: %w", id, err)
 	}
-	if d.URL == "" || d.State >= numStates || d.Kind >= numKinds || d.New > MaybeNew {
+	if d.URL == "" || d.State >= numStates || d.Kind >= numKinds || d.New > MaybeNew || d.Class >= numClasses {
 		return nil, fmt.Errorf("document %d: %w: state %d, kind %d, url %q", id, record.ErrCorrupt, d.State, d.Kind, d.URL)
 	}
 	d.was = d.tally()

@@ -26,7 +26,7 @@ func withPages(t *testing.T, dir string) {
 }
 
 func addPage(db *DB, url string) error {
-	_, err := db.Add(&Doc{URL: url, Site: 1, FoundOn: graph.None, DuplicateOf: graph.None})
+	_, err := db.Add(&Doc{URL: url, Site: 1, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None})
 	return err
 }
 

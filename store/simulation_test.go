@@ -182,7 +182,7 @@ func simulate(t *testing.T, r *rand.Rand) {
 			now.history.condense(t, db, SiteID(1+r.IntN(len(now.names))), r.IntN(6))
 			committed = append(committed, now.clone())
 		case op < 6 || len(now.docs) == 0:
-			d := &Doc{URL: fmt.Sprintf("http://%c.test/%d", 'a'+r.IntN(2), r.IntN(300)), FoundOn: graph.None, DuplicateOf: graph.None, Discovered: int64(step)}
+			d := &Doc{URL: fmt.Sprintf("http://%c.test/%d", 'a'+r.IntN(2), r.IntN(300)), FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None, Discovered: int64(step)}
 			d.Site = SiteID(1 + d.URL[7] - 'a')
 			added, err := db.Add(d)
 			must(err)
@@ -278,7 +278,7 @@ func TestRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 6 {
-		d := &Doc{URL: fmt.Sprintf("http://a.test/%d", i), Site: 1, FoundOn: graph.None, DuplicateOf: graph.None}
+		d := &Doc{URL: fmt.Sprintf("http://a.test/%d", i), Site: 1, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 		if _, err := db.Add(d); err != nil {
 			t.Fatal(err)
 		}
@@ -410,7 +410,7 @@ func TestDecoded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	d := &Doc{URL: "http://a/", Site: 1, FoundOn: graph.None, DuplicateOf: graph.None}
+	d := &Doc{URL: "http://a/", Site: 1, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	if _, err := db.Add(d); err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +446,7 @@ func TestEvict(t *testing.T) {
 		}
 	}
 	must(db.AddSite(&Site{Name: "a"}))
-	d := &Doc{URL: "http://a/", Site: 1, Title: "t", ETag: "e", FoundOn: graph.None, DuplicateOf: graph.None}
+	d := &Doc{URL: "http://a/", Site: 1, Title: "t", ETag: "e", FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	_, err = db.Add(d)
 	must(err)
 	for c := range Cycle(3) {

@@ -40,6 +40,7 @@ type Site struct {
 	CatchAll   bool     `json:"catch_all,omitempty"`   // its home page is one of these bodies
 	NeedsJS    bool     `json:"needs_js,omitempty"`    // scripts, but next to no links
 	Traps      []string `json:"traps,omitempty"`       // patterns that were cut, for people
+	Rows       []uint64 `json:"rows,omitempty"`        // digests of rows of links that many of its pages have, see document.Rows
 }
 
 // ShellText says, for people, what a site is of which Shell is true.
@@ -75,7 +76,7 @@ type Counters struct {
 	Fetches  int64            // answers to requests for documents
 	Bytes    int64            // received with them
 	Errors   int64            // fetches that failed
-	Distinct int64            // pages that are no duplicates
+	Distinct int64            // pages that lists have: see Doc.IsListed
 	Hollow   int64            // pages with the body that the site gives for what is not there
 	Actions  int64            // documents skipped by ReasonAction
 	LeftOut  int64            // pages, feeds and sitemaps that rules leave out which came later
@@ -99,6 +100,12 @@ func (c *Counters) Queued() int64 { return c.State[Queued] }
 // Pages is the number of pages, duplicates included.
 func (c *Counters) Pages() int64 { return c.Kind[Page] }
 
+// Documents is the number of pages, duplicates included, feeds and sitemaps.
+func (c *Counters) Documents() int64 { return c.Kind[Page] + c.Kind[Feed] + c.Kind[Sitemap] }
+
+// Duplicates is the number of pages that lists leave out, as they repeat others.
+func (c *Counters) Duplicates() int64 { return c.Pages() - c.Distinct }
+
 // A tally is what one document adds to the counters of its site.
 type tally struct {
 	site     SiteID
@@ -117,7 +124,7 @@ func (d *Doc) tally() tally {
 	if d.LeftOut() {
 		kind = Unseen
 	}
-	distinct := d.IsPage() && d.DuplicateOf == noDuplicate
+	distinct := d.IsListed()
 	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap), d.State == Skipped && d.Reason == ReasonAction}
 }
 

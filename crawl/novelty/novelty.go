@@ -1,13 +1,17 @@
-// Package novelty says which pages are new, and which are gone. A page is new when it came to be
-// after the site's first visit, and the crawl says so only where it knows:
+// Package novelty says which pages are new, which are gone, and which have moved. A page is new
+// when it came to be after the site's first visit, and the crawl says so only where it knows:
 //
 //   - no: the first visit found it, or found a link to it;
 //   - yes: an old page gained a link to it since its previous fetch, or a new page links to it;
 //   - unknown: the same, but the first visit was partial, so that the page may have been there
-//     all along; a date of its own then decides. Or a budgeted cycle found it as a stub, a page
-//     that leads away by meta refresh: what may be new is its target, and that an address leads
-//     elsewhere now does not show that anything was published. When it is a page of its own, it
-//     is new. In a full recrawl new means not known before, so that stubs count like any page.
+//     all along. Then it is new if what a document that was read before has gained shows it (Gained),
+//     or a date of its own. Or a budgeted cycle found it as a stub, a page that leads away by
+//     meta refresh: what may be new is its target, and that an address leads elsewhere now does
+//     not show that anything was published. When it is a page of its own, it is new. In a full
+//     recrawl new means not known before, so that stubs count like any page.
+//
+// A page is gone when it says so (Gone), and looked at for that when a list has dropped it (Dropped).
+// One that has come to another URL (Match) has moved, and is not new.
 //
 // The functions judge records of the store, and change no more than those they are given.
 package novelty
@@ -64,18 +68,22 @@ func dated(d *store.Doc, firstVisit store.Time) store.Novelty {
 	return d.New
 }
 
-// Gone notes an answer of 404 or 410 in cycle c. A document is gone at 410, or at 404 in two
-// cycles while the site's root answers; the root is not gone because of a 404 of its own. What
-// its links led to is not touched: that is fetched and judged by itself.
+// Gone notes an answer of 404 or 410 in cycle c, or a page that says the same. A document is gone
+// at 410, or at 404 in two cycles while the site's root answers, or in one where a list has
+// dropped it; the root is not gone because of a 404 of its own. What its links led to is not
+// touched: that is fetched and judged by itself.
 func Gone(d *store.Doc, status int, c store.Cycle, now store.Time, rootAnswers bool) {
 	if d.GoneIn != c {
 		d.GoneCycles++
 		d.GoneIn = c
 	}
-	if d.Gone == 0 && (status == 410 || d.GoneCycles >= 2 && rootAnswers) {
+	if d.Gone == 0 && (status == 410 || (d.GoneCycles >= 2 || d.Dropped > 0) && rootAnswers) {
 		d.Gone = now
+	}
+	if d.Gone != 0 {
+		d.Dropped = 0
 	}
 }
 
 // Back notes that d answers.
-func Back(d *store.Doc) { d.Gone, d.GoneCycles, d.GoneIn = 0, 0, 0 }
+func Back(d *store.Doc) { d.Gone, d.GoneCycles, d.GoneIn, d.Dropped = 0, 0, 0, 0 }

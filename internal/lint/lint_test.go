@@ -51,7 +51,7 @@ var imports = map[string]string{
 	"fetch/sitemap":       "fetch/link",
 	"crawl/scope":         "graph store fetch/link",
 	"crawl/document":      "store crawl/scope fetch fetch/link fetch/sitemap",
-	"crawl/novelty":       "store",
+	"crawl/novelty":       "graph store",
 	"crawl/plan":          "graph revisit revisit/paper store crawl/scope", // which policies need full recrawls
 	"crawl/keep":          "graph retain store",
 	"crawl/ledger":        "graph revisit revisit/paper store crawl/scope crawl/plan",
