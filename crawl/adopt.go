@@ -13,11 +13,6 @@ import (
 	"forage/store"
 )
 
-// newDoc is a document that nobody has seen yet.
-func newDoc(url string, site store.SiteID) *store.Doc {
-	return &store.Doc{URL: url, Site: site, FoundOn: graph.None, DuplicateOf: graph.None}
-}
-
 // addSeeds makes the sites of seeds, or changes the rules of those that exist, and returns
 // them, each once, in the order of the seeds. It adds nothing if one of the seeds is no URL, or
 // its rules do not work. O(seeds, URLs known of new sites).
@@ -158,7 +153,7 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
 	} else {
 		open = nil
 	}
-	d := newDoc(url, s.ID)
+	d := store.NewDoc(url, s.ID)
 	d.Seed, d.Discovered, d.Cycle = true, c.now(), cycle
 	if s.LastCycle != s.FirstCycle {
 		d.New = novelty.Of(s, cycle, nil)

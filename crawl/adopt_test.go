@@ -89,7 +89,7 @@ func TestAdoptDomains(t *testing.T) {
 		"http://nota.test/": "from.test", "http://a.test.other.test/": "from.test", "http://b.test:81/": "from.test",
 	}
 	for url := range want {
-		d := newDoc(url, from.ID)
+		d := store.NewDoc(url, from.ID)
 		d.State, d.Reason = store.Skipped, scope.Outside
 		if _, err := c.db.Add(d); err != nil {
 			t.Fatal(err)

@@ -27,6 +27,9 @@ type answer struct {
 	lost     int          // links that it had and has no longer
 	newcomer bool         // it answered for the first time as a page or list, in a cycle of discovery
 	links    []store.Link // all of them now; nil: no body was read
+	dropped  []graph.Node // pages that it linked to, and that may be gone: see novelty.Dropped
+	wasCut   bool         // not all of its links before are known
+	softGone bool         // the body says that the page is gone
 }
 
 // answered takes in the answer to a request for a document.
@@ -74,7 +77,7 @@ func (c *cycle) answered(j *job) {
 	case fetch.Redirect:
 		a.redirected()
 	case fetch.NotFound, fetch.Gone:
-		novelty.Gone(d, o.Status, c.rec.Cycle, now, c.site.rootAnswers(d))
+		a.gone(o.Status)
 		a.changed = status != o.Status
 	case fetch.NotHTML, fetch.NoContent:
 		novelty.Back(d)
@@ -181,20 +184,28 @@ func (a *answer) document() {
 	c, d, o, got := a.cycle, a.doc, a.job.out, a.job.content
 	s, crawl := c.site, c.crawl()
 	now := crawl.now()
-	wasGone := d.GoneCycles > 0
-	novelty.Back(d)
 	a.digest = got.Digest
 	a.changed = d.Digest != 0 && d.Digest != got.Digest
+	kind := got.Kind
+	if kind == store.Page {
+		kind = a.hollow()
+	}
+	if d.IsPage() && (kind == store.Soft404 || d.Dropped > 0 && a.changed && got.SaysGone() && !document.SaysGone(d.Title)) {
+		a.softGone, d.Hollow = true, false
+		a.gone(404) // what it was stays known
+		return
+	}
+	wasGone := d.GoneCycles > 0
+	a.wasCut = d.Truncated
+	novelty.Back(d)
 	d.Digest, d.Bytes, d.Truncated = got.Digest, got.Bytes, o.Truncated() || got.Cut
 	d.ETag, d.LastModified = o.ETag, o.LastModified
 	d.ContentType = mediaType(o.ContentType)
-	kind := got.Kind
 	if kind == store.Page {
 		d.Title = got.Title
 		if got.Published != 0 {
 			d.Published = got.Published
 		}
-		kind = a.hollow()
 	}
 	first := d.Kind == store.Unseen || d.Kind == store.Redirect || d.Kind == store.Other || d.Kind == store.Soft404
 	if first || kind == store.Page || kind == store.Soft404 || kind == store.Feed || kind == store.Sitemap {
@@ -213,10 +224,16 @@ func (a *answer) document() {
 	if told || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
-	d.DuplicateOf = graph.None
+	repeated, stood := d.DuplicateOf, d.Stands
+	d.DuplicateOf, d.Stands = graph.None, false
 	// A hollow body says nothing of the page, nor which page it is a copy of.
 	tells := kind == store.Page && (!d.Hollow || d.Seed || isRoot(d))
 	trapped := tells && got.Bytes > 0 && a.duplicate(first)
+	if kind == store.Page {
+		d.Passages = got.Layout.Passages
+		d.Class = got.Class(c.rows.Repeats)
+		c.rows.Learn(got)
+	}
 	d.Canonical = ""
 	if got.Canonical != "" && got.Canonical != d.URL {
 		d.Canonical = got.Canonical
@@ -225,7 +242,6 @@ func (a *answer) document() {
 		if kind == store.Page {
 			c.pages++
 			c.rec.Pages++
-			c.run.pages++
 			if !d.Hollow {
 				c.redeem(d)
 			}
@@ -248,23 +264,93 @@ func (a *answer) document() {
 	links := c.discover(d, got.Links)
 	c.seen.links += len(links)
 	a.relink(links, wasGone)
-	if d.Canonical != "" && tells && d.DuplicateOf == graph.None {
-		if id, err := crawl.db.Find(d.Canonical); err == nil && id != d.ID {
-			if other, err := crawl.doc(id); err == nil && other.Site == d.Site && other.DuplicateOf != d.ID {
-				d.DuplicateOf = id
-			}
-		}
-	}
-	if told && kind == store.Page && d.DuplicateOf == graph.None {
-		switch d.New {
-		case store.IsNew:
-			c.rec.New++
-		case store.MaybeNew:
-			c.rec.Unknown++
-		}
+	if kind == store.Page {
+		told = a.sameAs(tells, repeated, stood, told)
+		a.passOn()
+		a.tell(first, told)
 	}
 	if got.Routes > 0 {
 		c.report(d, fmt.Sprintf("%d routes of scripts (#! and #/) on this page are no URLs", got.Routes))
+	}
+}
+
+// sameAs notes whether the page names another one of the site as canonical, for which it stands in
+// lists as long as that is no page itself. tells is false where its body says nothing of that,
+// repeated and stood are what was known before. It returns whether the page is to be told of, if
+// told says so: not if another one stood for it.
+func (a *answer) sameAs(tells bool, repeated graph.Node, stood, told bool) bool {
+	c, d := a.cycle, a.doc
+	crawl := c.crawl()
+	if tells && d.Canonical != "" && d.DuplicateOf == graph.None && c.site.scope.Contains(d.Canonical) {
+		if id, err := crawl.db.Find(d.Canonical); err == nil && id != d.ID {
+			if other, err := crawl.doc(id); err == nil && other.Site == d.Site && other.DuplicateOf != d.ID {
+				d.DuplicateOf = id
+				switch {
+				case other.State == store.Skipped && isRule(other.Reason): // it is not to be listed
+					d.DuplicateOf = graph.None
+				case other.IsPage():
+					if repeated == graph.None {
+						a.movedTo(other)
+					}
+				case other.StandIn == graph.None || other.StandIn == d.ID:
+					d.Stands, other.StandIn = true, d.ID
+					crawl.fail(crawl.db.Put(other))
+				}
+			}
+		}
+	}
+	if stood && !(d.Stands && d.DuplicateOf == repeated) { // nothing stands for that one any more
+		if other, err := crawl.doc(repeated); err == nil && other.StandIn == d.ID {
+			other.StandIn = graph.None
+			crawl.fail(crawl.db.Put(other))
+		}
+	}
+	if d.StandIn == graph.None {
+		return told
+	}
+	by, err := crawl.doc(d.StandIn)
+	if err != nil {
+		crawl.fail(err)
+		return false
+	}
+	d.StandIn = graph.None
+	by.Stands = false
+	crawl.fail(crawl.db.Put(by))
+	d.New, d.FirstSeen, d.Cycle = by.New, by.FirstSeen, by.Cycle
+	return false
+}
+
+// tell counts a page in what is told of the cycle: first for the first time, and as new, perhaps
+// new, or moved if told.
+func (a *answer) tell(first, told bool) {
+	c, d := a.cycle, a.doc
+	if first {
+		if d.IsListed() {
+			c.run.pages++
+		} else {
+			c.rec.Copies++
+		}
+	}
+	if !told || !d.IsListed() {
+		return
+	}
+	if d.Moved != 0 {
+		c.rec.Moved++
+		return
+	}
+	c.countNew(d, 1)
+}
+
+// countNew adds by to the cycle's count of what d is: new, or perhaps.
+func (c *cycle) countNew(d *store.Doc, by int64) {
+	switch {
+	case d.New == store.MaybeNew:
+		c.rec.Unknown += by
+	case d.New == store.IsNew:
+		c.rec.New += by
+		if d.Class == store.ContentPage {
+			c.rec.Content += by
+		}
 	}
 }
 
@@ -330,6 +416,9 @@ func (a *answer) relink(links []store.Link, wasGone bool) {
 	}
 	if !c.visit.manner().first {
 		kept := 0
+		if len(old) > 0 && !a.wasCut && !d.Truncated {
+			a.compare(old, links)
+		}
 		for _, l := range links {
 			switch {
 			case l.Off:
@@ -338,6 +427,9 @@ func (a *answer) relink(links []store.Link, wasGone bool) {
 			default:
 				a.gained = append(a.gained, l.To)
 				c.revive(l.To, d)
+				if d.Evicted && c.site.Partial {
+					a.confirm(l.To)
+				}
 			}
 		}
 		a.lost = len(had) - kept
@@ -391,7 +483,16 @@ func (a *answer) redirected() {
 	if o.Location != to {
 		link.Given = o.Location
 	}
-	a.relink(c.discover(d, []document.Link{link}), wasGone)
+	links := c.discover(d, []document.Link{link})
+	a.relink(links, wasGone)
+	if len(links) == 1 && !links[0].Off {
+		target, err := crawl.doc(links[0].To)
+		if err != nil {
+			crawl.fail(err)
+			return
+		}
+		a.movedTo(target)
+	}
 }
 
 // refused reports whether it was a rule of ours that kept a request from being made.

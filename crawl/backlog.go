@@ -226,8 +226,14 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 		c.leaveOut(b, d, store.ReasonAction)
 		return into, true
 	}
-	if it.work == fetchNew && !named && b.defers(d) {
-		return into, true
+	if it.work == fetchNew && !named {
+		if b.defers(d) {
+			return into, true
+		}
+		if c.visit.holds(d) {
+			b.add(-1)
+			return into, true
+		}
 	}
 	crawl.inHand[it.id] = d
 	if c.site.Rules.Robots == "ignore" {

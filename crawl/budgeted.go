@@ -1,12 +1,36 @@
 package crawl
 
-import "forage/store"
+import (
+	"fmt"
+	"slices"
+
+	"forage/crawl/novelty"
+	"forage/graph"
+	"forage/store"
+)
 
 // A budgetedCycle fetches some old documents again, one after another. The policy names one, it
 // is fetched, everything new that it leads to is followed to the end, and the policy hears of it
 // before it names the next.
+//
+// Part of the budget is for pages that lists have dropped, as long as there are any, and what the
+// policy leaves of it for documents that wait from an earlier cycle. What is followed without
+// counting against the budget is bounded: see holds.
 type budgetedCycle struct {
 	rediscovery
+	done bool // the policy names no more documents
+
+	suspects []graph.Node // pages that lists have dropped, and that were not looked at yet
+	compared bool         // they include those with the content of new pages
+	ranked   bool         // suspects are in the order in which they are looked at
+	looked   int          // at such pages, in this cycle
+
+	followed int          // documents handed out that do not count against the budget
+	behind   int          // of them, since the policy named a document
+	held     []graph.Node // documents found in this cycle that are not handed out
+
+	waiting []graph.Node        // documents of earlier cycles that the budget may have room for
+	waits   map[graph.Node]bool // of held and waiting, those in line
 }
 
 var _ visit = (*budgetedCycle)(nil)
@@ -16,31 +40,278 @@ func (v *budgetedCycle) manner() manner {
 }
 
 func (v *budgetedCycle) begin() error {
-	if err := v.prepare(func(*backlog, *store.Doc) {}); err != nil {
+	v.waits = map[graph.Node]bool{}
+	v.followed = int(v.rec.Fetched - v.rec.Refetched - v.rec.Waited) // before it was interrupted
+	if err := v.prepare(v.waited, func(_ *backlog, d *store.Doc) {
+		if d.Dropped > 0 && d.FetchedIn != v.rec.Cycle {
+			v.suspects = append(v.suspects, d.ID)
+		}
+	}); err != nil {
 		return err
 	}
 	return v.ledger.Begin()
 }
 
-func (v *budgetedCycle) answered(a *answer) {
-	v.crawl().fail(v.account(a, true))
+// waited takes up a document that waits from an earlier cycle: what an earlier cycle of discovery
+// found to be new is followed now, what may have been there all along waits on.
+func (v *budgetedCycle) waited(d *store.Doc) {
+	switch {
+	case d.Cycle > v.site.FirstCycle && !v.old(d):
+		if !v.holds(d) {
+			v.backlogOf(d).enqueue(fetchNew, d.ID)
+		}
+	case len(v.waiting) < v.budget():
+		v.waiting = append(v.waiting, d.ID)
+	}
 }
 
-// idle is called when what the last fetch led to has been followed to the end: it tells the
-// policy and puts its next document in line, or ends the cycle.
+// old reports whether a document that waits may have been there all along, at a site of which the
+// first visit did not see all.
+func (v *budgetedCycle) old(d *store.Doc) bool {
+	return v.site.Partial && d.New != store.IsNew && d.Moved == 0 && !d.Main
+}
+
+// holds reports whether d, which is known to nobody before this cycle, is not to be followed now:
+// because it may have been there all along, and nothing but what was fetched for the first time
+// leads to it, as where a site has no end; or because enough is followed. Of what may be followed
+// one document that the policy named has at most half, so that others have their turn.
+func (v *budgetedCycle) holds(d *store.Doc) bool {
+	most := v.plan.MaxNew
+	if !v.old(d) && (most == 0 || v.followed < most && v.behind < max(1, (most-v.followed+v.behind)/2)) {
+		v.followed++
+		v.behind++
+		return false
+	}
+	v.held = append(v.held, d.ID)
+	return true
+}
+
+func (v *budgetedCycle) answered(a *answer) {
+	crawl := v.crawl()
+	switch {
+	case v.waits[a.doc.ID]:
+		if delete(v.waits, a.doc.ID); a.job != nil {
+			v.rec.Waited++
+		}
+	case a.job == nil && a.doc.Kind == store.Unseen: // left out, and not asked for
+		v.followed--
+	}
+	for _, id := range a.dropped {
+		if !slices.Contains(v.suspects, id) {
+			v.suspects = append(v.suspects, id)
+		}
+	}
+	crawl.fail(v.account(a, true))
+}
+
+// idle is called when what the last fetch led to has been followed to the end: it tells the policy
+// and puts in line what is next, or ends the cycle.
 func (v *budgetedCycle) idle() (over bool, err error) {
 	if err := v.ledger.Follow(); err != nil {
+		return false, err
+	}
+	v.behind = 0
+	for _, next := range []func() (more bool, err error){v.revisit, v.checkGone, v.follow, v.goOn} {
+		if more, err := next(); more || err != nil {
+			return false, err
+		}
+	}
+	suspects, err := v.crawl().docs(v.suspects)
+	if err != nil {
+		return false, err
+	}
+	if err := v.tellMoved(suspects); err != nil {
+		return false, err
+	}
+	err = v.ledger.End()
+	v.ended = err == nil
+	return true, err
+}
+
+// budget is how many documents may be fetched that are not known to be new. The limit of the cycle
+// is no more than there are old ones; where that leaves something of what was asked for, it is for
+// what waits.
+func (v *budgetedCycle) budget() int {
+	if v.plan.Budget == nil || v.plan.Total > 0 {
+		return v.rec.Limit
+	}
+	return max(v.rec.Limit, v.plan.Budget(v.rec.Limit))
+}
+
+// left is how many more documents the budget has room for.
+func (v *budgetedCycle) left() int { return v.rec.Limit - v.ledger.Spent() }
+
+// revisit puts the document in line that the policy names next, unless all that is left of the
+// budget is for pages that may be gone.
+func (v *budgetedCycle) revisit() (more bool, err error) {
+	if err := v.compare(); err != nil {
+		return false, err
+	}
+	due, err := v.due()
+	if err != nil || v.done || v.left() <= due {
 		return false, err
 	}
 	d, ok, err := v.ledger.Next()
 	if err != nil {
 		return false, err
 	}
-	if ok {
-		v.backlogOf(d).enqueue(fetchOld, d.ID)
+	if v.done = !ok; v.done {
 		return false, nil
 	}
-	err = v.ledger.End()
-	v.ended = err == nil
-	return true, err
+	v.backlogOf(d).enqueue(fetchOld, d.ID)
+	return true, nil
+}
+
+// compare finds, before the last part of the budget is spent, pages that may be gone as their
+// content came to be at another URL.
+func (v *budgetedCycle) compare() error {
+	if v.compared || v.left() > v.plan.Checks(v.ledger.Cycle(), v.rec.Limit) {
+		return nil
+	}
+	v.compared = true
+	old, err := v.alike()
+	for _, d := range old {
+		d.Dropped++
+		v.crawl().fail(v.crawl().db.Put(d))
+		if !slices.Contains(v.suspects, d.ID) {
+			v.suspects = append(v.suspects, d.ID)
+		}
+	}
+	return err
+}
+
+// due is how many pages that may be gone are to be looked at: what there are of them, within their
+// share of the budget, and within what the policy leaves of it. Those that were fetched
+// meanwhile count no more.
+func (v *budgetedCycle) due() (int, error) {
+	most := min(v.left(), v.plan.Checks(v.ledger.Cycle(), v.rec.Limit)-v.looked)
+	if v.done && v.plan.CheckGone > 0 {
+		most = v.left()
+	}
+	due := 0
+	for i := 0; due < most && i < len(v.suspects); {
+		d, err := v.crawl().doc(v.suspects[i])
+		if err != nil {
+			return 0, err
+		}
+		if d.Dropped == 0 || d.FetchedIn == v.rec.Cycle || !d.Alive() {
+			v.suspects = slices.Delete(v.suspects, i, i+1)
+			continue
+		}
+		i++
+		due++
+	}
+	return due, nil
+}
+
+// checkGone puts the page in line that is most likely gone.
+func (v *budgetedCycle) checkGone() (more bool, err error) {
+	due, err := v.due()
+	if err != nil || due == 0 {
+		return false, err
+	}
+	if !v.ranked {
+		v.ranked = true
+		if err := v.rank(); err != nil {
+			return false, err
+		}
+	}
+	d, err := v.crawl().doc(v.suspects[0])
+	if err != nil {
+		return false, err
+	}
+	v.suspects = v.suspects[1:]
+	v.looked++
+	v.backlogOf(d).enqueue(fetchOld, d.ID)
+	return true, nil
+}
+
+// rank sorts the suspects: first those of which there is one like it at another URL, then those
+// that most lists have dropped.
+func (v *budgetedCycle) rank() error {
+	suspects, err := v.crawl().docs(v.suspects)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(suspects, novelty.BySuspicion)
+	pairs, err := v.pairs(suspects)
+	if err != nil {
+		return err
+	}
+	v.suspects = v.suspects[:0]
+	for _, p := range pairs {
+		v.suspects = append(v.suspects, p.Gone.ID)
+	}
+	for _, d := range suspects {
+		if !slices.Contains(v.suspects[:len(pairs)], d.ID) {
+			v.suspects = append(v.suspects, d.ID)
+		}
+	}
+	return nil
+}
+
+// follow puts in line what was held, though it is new, as far as more may be followed: first what is
+// the fewest links away from the start of the site.
+func (v *budgetedCycle) follow() (more bool, err error) {
+	docs, err := v.crawl().docs(v.held)
+	if err != nil {
+		return false, err
+	}
+	slices.SortStableFunc(docs, func(a, b *store.Doc) int { return a.Depth - b.Depth })
+	v.held = v.held[:0]
+	for _, d := range docs {
+		switch {
+		case d.State != store.Queued:
+		case v.old(d) || v.followed >= v.plan.MaxNew && v.plan.MaxNew > 0:
+			v.held = append(v.held, d.ID)
+		default:
+			v.followed++
+			v.backlogOf(d).enqueue(fetchNew, d.ID)
+			more = true
+		}
+	}
+	return more, nil
+}
+
+// goOn puts in line what waits, as far as the budget has room: first what was found in this cycle,
+// then what is known for longest.
+func (v *budgetedCycle) goOn() (more bool, err error) {
+	r := &v.site.Rules
+	if r.MaxPages > 0 && v.pages >= r.MaxPages {
+		return false, nil
+	}
+	for left := v.budget() - v.ledger.Spent(); left > 0 && len(v.held)+len(v.waiting) > 0; {
+		from := &v.held
+		if len(v.held) == 0 {
+			from = &v.waiting
+		}
+		d, err := v.crawl().doc((*from)[0])
+		if err != nil {
+			return false, err
+		}
+		if *from = (*from)[1:]; d.State == store.Queued {
+			v.waits[d.ID] = true
+			v.backlogOf(d).enqueue(fetchNew, d.ID)
+			more = true
+			left--
+		}
+	}
+	return more, nil
+}
+
+// conclude says how much of what is new was left for the next cycle.
+func (v *budgetedCycle) conclude(counts *store.Counters, whole bool) {
+	v.rediscovery.conclude(counts, whole)
+	over := 0
+	if docs, err := v.crawl().docs(v.held); err == nil && v.plan.MaxNew > 0 && v.followed >= v.plan.MaxNew {
+		for _, d := range docs {
+			if d.State == store.Queued && !v.old(d) {
+				over++
+			}
+		}
+	}
+	if over > 0 {
+		v.run.res.Over += int64(over)
+		v.run.opt.Log.Warn("more is new than was to be followed in one cycle; the next one goes on with it", "site", v.site.Name, "followed", fmt.Sprint(v.followed), "left", fmt.Sprint(over))
+	}
 }

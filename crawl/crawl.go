@@ -71,7 +71,7 @@ type Options struct {
 type Progress struct {
 	Elapsed time.Duration
 	Fetched int64 // answers in this run
-	Pages   int64 // pages answered for the first time in this run
+	Pages   int64 // pages answered for the first time in this run, duplicates left out
 	Queued  int64 // documents in line, over all sites of the run
 	Hosts   int   // hosts with something to fetch
 	Out     int   // requests under way
@@ -87,9 +87,16 @@ type Result struct {
 	Fetched     int64 // answers to requests for documents
 	Refetched   int64 // of these, of old documents
 	Pages       int64 // pages that answered for the first time, duplicates included
-	Known       int64 // pages of the sites in the store
+	Copies      int64 // of these, duplicates
+	Known       int64 // pages of the sites in the store, duplicates left out
+	Documents   int64 // pages, duplicates included, feeds and sitemaps of the sites in the store
+	Duplicates  int64 // of these, pages that are duplicates
 	NewPages    int64 // pages that are new for certain, duplicates left out
+	Content     int64 // of these, pages that are there to be read
 	Unknown     int64 // pages of which nobody knows whether they are new
+	Moved       int64 // pages found to be others at a new URL
+	Waited      int64 // documents that waited from an earlier cycle, fetched within the budget
+	Over        int64 // new documents left for the next cycle, as plan.Plan.MaxNew were followed
 	Bytes       int64
 	Errors      int64
 	Failed      []FailedSite

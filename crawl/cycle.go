@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"forage/crawl/document"
 	"forage/crawl/scope"
 	"forage/frontier"
 	"forage/graph"
@@ -86,6 +87,7 @@ type cycle struct {
 	backlogs []*backlog // one a host
 	traps    *scope.Traps
 	lists    scope.Lists
+	rows     document.Rows // of its pages
 	admission
 
 	inflight  int
@@ -134,7 +136,7 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 	now := c.loop.clock.Now()
 	cy := &cycle{
 		site: s, run: r, rec: rec, resumed: rec.Cycle != 0, began: now, counted: now, traps: scope.NewTraps(), lists: scope.Lists{Doc: c.doc},
-		heeded: map[*origin]bool{}, seen: observations{repeats: map[graph.Node]int{}},
+		heeded: map[*origin]bool{}, seen: observations{repeats: map[graph.Node]int{}}, rows: document.Rows{Common: site.Rows},
 	}
 	counts, err := c.db.Counters(site.ID)
 	if err != nil {
@@ -422,6 +424,7 @@ func (c *cycle) conclude() error {
 		}
 	}
 	slices.Sort(s.Traps)
+	s.Rows = c.rows.Common
 	whole := c.visit.whole(counts)
 	switch {
 	case s.State == store.SitePaused:

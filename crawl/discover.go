@@ -79,7 +79,7 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 			owner = s.cycle
 		}
 	}
-	d := newDoc(f.URL, owner.site.ID)
+	d := store.NewDoc(f.URL, owner.site.ID)
 	d.Given, d.Via, d.LastMod, d.Published = f.Given, f.Kind, f.LastMod, f.Published
 	d.Discovered, d.Cycle = crawl.now(), owner.number(c)
 	d.Main, d.Action = f.Main, f.Action

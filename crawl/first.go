@@ -67,8 +67,9 @@ func (v *firstVisit) discovered(b *backlog, _ *store.Doc, _ bool) {
 	v.loop().wake(b.host)
 }
 
-func (v *firstVisit) answered(*answer) {}
-func (v *firstVisit) hostLost()        {}
+func (v *firstVisit) holds(*store.Doc) bool { return false }
+func (v *firstVisit) answered(*answer)      {}
+func (v *firstVisit) hostLost()             {}
 
 func (v *firstVisit) idle() (over bool, err error) { return true, nil }
 

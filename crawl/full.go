@@ -11,7 +11,12 @@ var _ visit = (*fullRecrawl)(nil)
 func (v *fullRecrawl) manner() manner { return manner{fromQueue: true, tries: fetches} }
 
 func (v *fullRecrawl) begin() error {
-	if err := v.prepare(func(b *backlog, d *store.Doc) {
+	waited := func(d *store.Doc) {
+		if r := &v.site.Rules; d.Cycle > v.site.FirstCycle || r.MaxPages == 0 || v.pages < r.MaxPages {
+			v.backlogOf(d).enqueue(fetchNew, d.ID)
+		}
+	}
+	if err := v.prepare(waited, func(b *backlog, d *store.Doc) {
 		if d.FetchedIn != v.rec.Cycle {
 			b.old = append(b.old, d.ID)
 			b.add(1)
@@ -29,6 +34,9 @@ func (v *fullRecrawl) answered(a *answer) {
 
 // idle is called when all has been fetched: it tells the policy and ends the cycle.
 func (v *fullRecrawl) idle() (over bool, err error) {
+	if err := v.tellMoved(nil); err != nil {
+		return false, err
+	}
 	if err := v.ledger.Recrawled(); err != nil {
 		return false, err
 	}

@@ -40,8 +40,9 @@ func TestRedesign(t *testing.T) {
 				}
 			}
 			r := w.revisit(t, c, plan.Plan{Budget: func(int) int { return 5 }})
-			if r.NewPages != 20 || r.Refetched > 5 {
-				t.Errorf("%d of 20 new pages found by %d fetches of 5", r.NewPages, r.Refetched)
+			// Those that a redirect was seen to lead to have moved.
+			if r.NewPages+r.Moved != 20 || r.Refetched > 5 || (r.Moved > 0) != redirects {
+				t.Errorf("%d new pages and %d moved ones of 20 found by %d fetches of 5", r.NewPages, r.Moved, r.Refetched)
 			}
 			for range 3 {
 				if r = w.revisit(t, c, plan.Plan{Full: true}); r.NewPages != 0 {

@@ -14,11 +14,14 @@ type rediscovery struct {
 	*cycle
 	plan   *plan.Plan
 	ledger *ledger.Ledger
+	where  whereabouts
 	ended  bool // everything has been told, and the cycle is over
 }
 
 func (v *rediscovery) room() bool { return true } // no limit of the site holds
 func (v *rediscovery) spent()     {}
+
+func (v *rediscovery) holds(*store.Doc) bool { return false }
 
 func (v *rediscovery) discovered(b *backlog, _ *store.Doc, _ bool) {
 	b.add(1)
@@ -37,11 +40,10 @@ func (v *rediscovery) conclude(*store.Counters, bool) {
 	}
 }
 
-// prepare opens the ledger and puts in line what an earlier cycle found and left, and, in a full
-// recrawl, what the first visit left; in a budgeted cycle that goes on waiting, as it is old. old
-// is called for each document that may be fetched again. What comes to be known from here on is
-// handed out by the store's queue.
-func (v *rediscovery) prepare(old func(b *backlog, d *store.Doc)) (err error) {
+// prepare opens the ledger and goes through what is known of the site: waited is called for each
+// document that waits from an earlier cycle, old for each that may be fetched again. What comes
+// to be known from here on is handed out by the store's queue.
+func (v *rediscovery) prepare(waited func(d *store.Doc), old func(b *backlog, d *store.Doc)) (err error) {
 	crawl, s := v.crawl(), v.site
 	if v.ledger, err = ledger.Open(&crawl.book, v.plan, s.Site, v.rec); err != nil {
 		return err
@@ -52,13 +54,17 @@ func (v *rediscovery) prepare(old func(b *backlog, d *store.Doc)) (err error) {
 		return err
 	}
 	v.from = graph.Node(next)
-	full := v.rec.Kind == store.FullRecrawl
+	v.where.found = map[graph.Node]bool{}
+	if v.where.since, err = v.sinceLately(); err != nil {
+		return err
+	}
 	return crawl.db.SiteDocs(s.ID, func(d *store.Doc) bool {
 		v.traps.Learn(d.URL)
+		v.where.know(d)
 		switch {
-		case d.State == store.Queued && (d.Cycle > s.FirstCycle || full && (s.Rules.MaxPages == 0 || v.pages < s.Rules.MaxPages)):
-			v.backlogOf(d).enqueue(fetchNew, d.ID)
-		case ledger.IsOld(d, v.rec.Cycle), d.State == store.Failed && full:
+		case d.State == store.Queued:
+			waited(d)
+		case ledger.IsOld(d, v.rec.Cycle), d.State == store.Failed && v.rec.Kind == store.FullRecrawl:
 			old(v.backlogOf(d), d)
 		}
 		return crawl.err == nil
@@ -73,6 +79,9 @@ func (v *rediscovery) account(a *answer, signals bool) error {
 		return nil
 	}
 	d, o := a.doc, a.job.out
+	if d.IsPage() && d.Gone != 0 && d.GoneIn == v.rec.Cycle {
+		v.where.gone = append(v.where.gone, d.ID)
+	}
 	if a.job.work == fetchNew {
 		if a.newcomer {
 			v.ledger.Found(d.ID)
@@ -81,7 +90,7 @@ func (v *rediscovery) account(a *answer, signals bool) error {
 	}
 	r := &store.Refetch{Page: d.ID, At: v.crawl().now(), Status: o.Status, Bytes: o.Wire,
 		NotModified: o.Class == fetch.NotModified, Changed: a.changed,
-		Gone: o.Class == fetch.NotFound || o.Class == fetch.Gone, Gained: a.gained, Lost: a.lost}
+		Gone: o.Class == fetch.NotFound || o.Class == fetch.Gone || a.softGone, Gained: a.gained, Lost: a.lost}
 	if signals && d.Dated && !r.Gone && !r.Failed() {
 		var err error
 		if r.Same, err = v.ledger.Unchanged(d, a.links); err != nil {

@@ -198,15 +198,19 @@ func (r *run) sum() error {
 		res.Fetched += rec.Fetched
 		res.Refetched += rec.Refetched
 		res.Pages += rec.Pages
+		res.Copies += rec.Copies
 		res.NewPages += rec.New
+		res.Content += rec.Content
 		res.Unknown += rec.Unknown
+		res.Moved += rec.Moved
+		res.Waited += rec.Waited
 		res.Bytes += rec.Bytes
 		res.Errors += rec.Errors
 		counts, err := r.crawl.db.Counters(c.site.ID)
 		if err != nil {
 			return err
 		}
-		res.Known += counts.Pages()
+		res.count(counts)
 		if c.site.Shell(counts) {
 			res.Shells = append(res.Shells, c.site.Name)
 		}
@@ -221,7 +225,7 @@ func (r *run) sum() error {
 		if err != nil {
 			return err
 		}
-		res.Known += counts.Pages()
+		res.count(counts)
 		latest = max(latest, s.LastCycle)
 	}
 	if !r.left && len(r.cycles) > 0 && !slices.ContainsFunc(r.cycles, func(c *cycle) bool { return !c.rec.Done }) {
@@ -234,6 +238,13 @@ func (r *run) sum() error {
 	}
 	slices.SortFunc(res.Failed, func(a, b FailedSite) int { return cmp.Compare(a.Site, b.Site) })
 	return nil
+}
+
+// count adds what the store has of a site.
+func (r *Result) count(c *store.Counters) {
+	r.Known += c.Distinct
+	r.Documents += c.Documents()
+	r.Duplicates += c.Duplicates()
 }
 
 // progress shows how far the run is, now and then.

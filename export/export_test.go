@@ -39,7 +39,7 @@ func small(t *testing.T) *store.DB {
 	}
 	ids := map[string]graph.Node{}
 	add := func(path string, kind store.Kind, state store.State, foundOn graph.Node, versions ...version) {
-		d := &store.Doc{URL: "https://x.test" + path, Site: site.ID, Kind: kind, State: state, FoundOn: foundOn, DuplicateOf: graph.None}
+		d := &store.Doc{URL: "https://x.test" + path, Site: site.ID, Kind: kind, State: state, FoundOn: foundOn, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 		if path[0] != '/' {
 			d.URL = path
 		}

@@ -221,6 +221,8 @@ type crawlJSON struct {
 	Sites       int                `json:"sites"`
 	Fetched     int64              `json:"fetched"`
 	Pages       int64              `json:"pages"`
+	Documents   int64              `json:"documents"`
+	Duplicates  int64              `json:"duplicates"`
 	NewPages    int64              `json:"new_pages"`
 	Bytes       int64              `json:"bytes"`
 	Errors      int64              `json:"errors"`
@@ -247,9 +249,9 @@ func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	if asJSON {
-		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), append([]string{}, r.Shells...), r.Interrupted, orNull(r.Cut), r.Seconds})
+		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.Documents, r.Duplicates, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), append([]string{}, r.Shells...), r.Interrupted, orNull(r.Cut), r.Seconds})
 	}
-	_, err := fmt.Fprintf(out, "%s: %s found, %d known, %s fetched, %s in %s\n", cyclesText(r), plural(r.Pages, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
+	_, err := fmt.Fprintf(out, "%s: %s found, %d known, %s fetched, %s in %s\n", cyclesText(r), plural(r.Pages-r.Copies, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Cut != "" && !r.Interrupted {
 		fmt.Fprintf(note, "forage: stopped by %s; the same command goes on where it was\n", r.Cut)
 	}

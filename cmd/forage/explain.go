@@ -55,7 +55,7 @@ type explanation struct {
 	Next    any      `json:"next"` // when it may be fetched, null: not before the next revisit, or never
 	Path    []string `json:"path"` // from a seed to it
 	Via     any      `json:"via"`  // what kind of link led to it
-	Kind    any      `json:"kind"` // page, feed, sitemap, …
+	Kind    any      `json:"kind"` // content, list, …, feed, sitemap, …
 	New     any      `json:"new"`  // yes, no, unknown
 	Visits  []visit  `json:"visits"`
 	Depth   any      `json:"depth"`
@@ -113,7 +113,7 @@ func explain(v *store.View, raw string) (*explanation, error) {
 	}
 	e.State, e.Depth = d.State.String(), d.Depth
 	if d.Kind != store.Unseen {
-		e.Kind = d.Kind.String()
+		e.Kind = kindOf(d)
 	}
 	if d.IsPage() {
 		e.New = d.New.String()
@@ -155,6 +155,24 @@ func explain(v *store.View, raw string) (*explanation, error) {
 		e.LinkChurn = float64(churn) / float64(e.Refetches)
 	}
 	e.Reason = reason(d, site)
+	for _, r := range []struct {
+		id   graph.Node
+		text string
+	}{
+		{d.DuplicateOf, "it repeats %v"}, {d.StandIn, "%v names it canonical and stands for it until it is fetched"}, {d.MovedFrom, "it is %v at a new URL"},
+	} {
+		if r.id == graph.None {
+			continue
+		}
+		other, err := urlOf(v, r.id)
+		if err != nil {
+			return nil, err
+		}
+		if r.id == d.MovedFrom && d.Moved == 0 {
+			r.text = "it may be %v at a new URL: that has not been looked at since"
+		}
+		e.Reason += "; " + fmt.Sprintf(r.text, other)
+	}
 	if d.State == store.Queued {
 		h, err := v.Host(store.HostOf(norm))
 		if err != nil {
@@ -197,6 +215,8 @@ func reason(d *store.Doc, site *store.Site) string {
 	switch {
 	case d.Gone != 0:
 		s += ", it is gone"
+	case d.Dropped > 0:
+		s += fmt.Sprintf(", but %s dropped it since: it is looked at as --check-gone allows", plural(int64(d.Dropped), "document"))
 	case d.Kind == store.Soft404:
 		s += " with the body that the site gives for what is not there"
 	case d.Hollow:

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,12 +18,12 @@ import (
 
 // selection tells which pages are listed.
 type selection struct {
-	new, changed, gone since
-	site, match        string
-	unknown            bool // with new: also pages that may be new
-	duplicates         bool
-	all                bool // feeds and sitemaps too
-	excluded           bool // also what rules leave out that came later
+	new, changed, gone, moved since
+	site, match, kind         string
+	unknown                   bool // with new: also pages that may be new
+	duplicates                bool
+	all                       bool // feeds and sitemaps too
+	excluded                  bool // also what rules leave out that came later
 }
 
 func pagesCmd() *cobra.Command {
@@ -32,19 +34,26 @@ func pagesCmd() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "pages",
-		Short: "List the pages that are known, or only new, changed or gone ones",
+		Short: "List the pages that are known, or only new, changed, gone or moved ones",
 		Long: `Pages lists the pages that once answered with HTML: one URL a line, or with --format
 jsonl or csv everything that is known of each. Pages that repeat the body of another, or
-name it canonical, are left out unless --duplicates is given.
+name it canonical, are left out unless --duplicates is given. A page that names one canonical
+which has not been fetched stands for that one, and is listed under its URL.
 
 With --new-since it lists the pages that are certainly new since a cycle (inclusive) or a
-time; --include-unknown adds those that nobody can date, because the first visit was cut
-short before it reached them, and those that a budgeted cycle found as redirects by meta
-refresh, which are new once they are pages of their own.
+time, those first that are there to be read; --include-unknown adds those that nobody can
+date, because the first visit was cut short before it reached them, and those that a budgeted
+cycle found as redirects by meta refresh, which are new once they are pages of their own.
+--gone-since lists those that have gone, --moved-since those that were found to be others at a
+new URL, which is told as moved_from; they are not new.
+
+Each page has a kind, by its structure: content is there to be read, a list (archive, tag,
+category, pagination) leads to others, a form is to be filled in, a redirect leads away by meta
+refresh, a duplicate repeats another page. --kind selects one.
 
 Pages that an --exclude, --include or --max-depth of a later 'forage crawl' leaves out are
 kept, but listed with --include-excluded only.`,
-		Example: "  forage pages --new-since 3\n  forage pages --site example.org --match '/blog/' --format jsonl",
+		Example: "  forage pages --new-since 3\n  forage pages --new-since 3 --kind content\n  forage pages --site example.org --match '/blog/' --format jsonl",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON {
@@ -57,6 +66,10 @@ kept, but listed with --include-excluded only.`,
 			if newWriter == nil {
 				return usagef("unknown format %q; known: jsonl csv txt", format)
 			}
+			if sel.kind != "" && !slices.Contains(kinds, sel.kind) {
+				return usagef("unknown kind %q; known: %s", sel.kind, strings.Join(kinds, " "))
+			}
+			sel.duplicates = sel.duplicates || sel.kind == "duplicate"
 			re, err := regexp.Compile(sel.match)
 			if err != nil {
 				return usagef("--match: %w", err)
@@ -75,6 +88,8 @@ kept, but listed with --include-excluded only.`,
 	f.Var(&sel.new, "new-since", "only pages that are new since a cycle or time")
 	f.Var(&sel.changed, "changed-since", "only pages whose content changed since")
 	f.Var(&sel.gone, "gone-since", "only pages that have gone since")
+	f.Var(&sel.moved, "moved-since", "only pages that were found to be others at a new URL since")
+	f.StringVar(&sel.kind, "kind", "", "only pages of this kind: "+strings.Join(kinds, ", "))
 	f.StringVar(&sel.site, "site", "", "only pages of this site")
 	f.StringVar(&sel.match, "match", "", "only URLs that match this regular expression")
 	f.BoolVar(&sel.unknown, "include-unknown", false, "with --new-since: also pages that may be new")
@@ -86,7 +101,29 @@ kept, but listed with --include-excluded only.`,
 	return cmd
 }
 
-// listPages writes the pages selected, by site, then in the order in which they became known.
+// kinds are those of pages.
+var kinds = []string{"content", "list", "form", "redirect", "duplicate"}
+
+// kindOf is what is told as the kind of a document. Pages that were fetched by a release without
+// kinds count as content.
+func kindOf(d *store.Doc) string {
+	switch {
+	case d.Kind != store.Page:
+		return d.Kind.String()
+	case d.Repeats():
+		return "duplicate"
+	case d.Class == store.ListPage:
+		return "list"
+	case d.Class == store.FormPage:
+		return "form"
+	case d.Class == store.RedirectPage:
+		return "redirect"
+	}
+	return "content"
+}
+
+// listPages writes the pages selected, by site, then in the order in which they became known; of
+// new ones content comes first.
 func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWriter) error {
 	sites, err := v.Sites()
 	if err != nil {
@@ -98,21 +135,35 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 			continue
 		}
 		found = true
+		var rest []graph.Node // new pages that are not content
 		var failed error
+		list := func(d *store.Doc) {
+			var p *page
+			if p, failed = newPage(v, s, d, sel.duplicates); failed == nil && match.MatchString(p.URL) {
+				failed = write(p)
+			}
+		}
 		err := v.SiteDocs(s.ID, func(d *store.Doc) bool {
 			var ok bool
-			if ok, failed = sel.selects(v, d); ok && failed == nil && match.MatchString(d.URL) {
-				var p *page
-				if p, failed = newPage(v, s, d); failed == nil {
-					failed = write(p)
-				}
+			switch ok, failed = sel.selects(v, d); {
+			case !ok || failed != nil:
+			case sel.new.set() && kindOf(d) != "content":
+				rest = append(rest, d.ID)
+			default:
+				list(d)
 			}
 			return failed == nil
 		})
-		if failed != nil {
-			return failed
+		for _, id := range rest {
+			if err != nil || failed != nil {
+				break
+			}
+			var d *store.Doc
+			if d, err = v.Doc(id); err == nil {
+				list(d)
+			}
 		}
-		if err != nil {
+		if err := errors.Join(err, failed); err != nil {
 			return err
 		}
 	}
@@ -129,13 +180,17 @@ func (sel *selection) selects(v *store.View, d *store.Doc) (bool, error) {
 		return false, nil
 	case d.Kind != store.Page && !(sel.all && (d.Kind == store.Feed || d.Kind == store.Sitemap)):
 		return false, nil
-	case d.DuplicateOf != graph.None && !sel.duplicates:
+	case d.Kind == store.Page && d.Repeats() && !sel.duplicates:
+		return false, nil
+	case sel.kind != "" && kindOf(d) != sel.kind:
 		return false, nil
 	case sel.new.set() && !(d.New == store.IsNew || sel.unknown && d.New == store.MaybeNew):
 		return false, nil
 	case sel.new.set() && (d.Cycle < sel.new.cycle || d.FirstSeen < sel.new.time):
 		return false, nil
 	case sel.gone.set() && (d.Gone == 0 || d.Gone < sel.gone.time || d.GoneIn < sel.gone.cycle):
+		return false, nil
+	case sel.moved.set() && (d.Moved == 0 || d.Moved < sel.moved.time || d.MovedIn < sel.moved.cycle):
 		return false, nil
 	case sel.changed.set():
 		if d.Changed == 0 || d.Changed < sel.changed.time {
@@ -183,19 +238,23 @@ type page struct {
 	LastFetched any    `json:"last_fetched"`
 	Changed     any    `json:"changed"`
 	Gone        any    `json:"gone"`
+	Moved       any    `json:"moved"`      // when it was found to be MovedFrom
+	MovedFrom   any    `json:"moved_from"` // the URL that it had
 	DuplicateOf any    `json:"duplicate_of"`
+	FetchedAs   any    `json:"fetched_as"` // the URL that was fetched, where that stands for URL
 	Kind        string `json:"kind"`
 	Visits      int    `json:"visits"`             // fetches that were answered
 	Changes     int    `json:"changes"`            // of them, those that found another body than the one before
 	LeftOut     any    `json:"left_out,omitempty"` // the rule that leaves it out; absent: none does
 }
 
-func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {
+// newPage returns the record of d; own: under its own URL, even where it stands for another one.
+func newPage(v *store.View, s *store.Site, d *store.Doc, own bool) (*page, error) {
 	p := &page{
 		URL: d.URL, Site: s.Name, New: d.New.String(), FirstSeen: stamp(d.FirstSeen), Cycle: uint32(d.Cycle),
 		Status: orNull(d.Status), Title: orNull(d.Title), Canonical: orNull(d.Canonical), ContentType: orNull(d.ContentType),
 		Bytes: d.Bytes, Published: stamp(d.Published), LastMod: stamp(d.LastMod), Depth: d.Depth,
-		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Kind: d.Kind.String(), Visits: d.Visits, Changes: d.Changes,
+		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Moved: stamp(d.Moved), Kind: kindOf(d), Visits: d.Visits, Changes: d.Changes,
 	}
 	if d.LeftOut() {
 		p.LeftOut = d.Reason
@@ -206,6 +265,19 @@ func newPage(v *store.View, s *store.Site, d *store.Doc) (*page, error) {
 	var err error
 	if p.FoundOn, err = urlOf(v, d.FoundOn); err != nil {
 		return nil, err
+	}
+	if d.Moved != 0 {
+		if p.MovedFrom, err = urlOf(v, d.MovedFrom); err != nil {
+			return nil, err
+		}
+	}
+	if d.Stands && !own {
+		by, err := v.Doc(d.DuplicateOf)
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", d.DuplicateOf, err)
+		}
+		p.URL, p.FetchedAs = by.URL, d.URL
+		return p, nil
 	}
 	p.DuplicateOf, err = urlOf(v, d.DuplicateOf)
 	return p, err
@@ -246,7 +318,7 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 	},
 	"csv": func(w io.Writer) pageWriter {
 		c := csv.NewWriter(w)
-		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out"))
+		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out moved moved_from fetched_as"))
 		return func(p *page) error {
 			if p == nil {
 				c.Flush()
@@ -255,6 +327,7 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 			cells := []any{
 				p.URL, p.Site, p.New, p.FirstSeen, p.Cycle, p.FoundOn, p.Status, p.Title, p.Canonical, p.ContentType, p.Digest,
 				p.Bytes, p.Published, p.LastMod, p.Depth, p.LastFetched, p.Changed, p.Gone, p.DuplicateOf, p.Kind, p.Visits, p.Changes, p.LeftOut,
+				p.Moved, p.MovedFrom, p.FetchedAs,
 			}
 			row := make([]string, len(cells))
 			for i, x := range cells {

@@ -25,17 +25,22 @@ func revisitCmd() *cobra.Command {
 		weight []string
 		dry    bool
 		budget amount
+		check  amount
 		delay  time.Duration
 		strict bool
 		asJSON bool
 	)
 	budget.Set("10%")
+	check.Set("25%")
 	cmd := &cobra.Command{
 		Use:   "revisit [SITE…]",
 		Short: "Come back to sites and find what is new",
 		Long: `Revisit is a cycle of discovery at each of the sites named, or at all sites of the store. At each
 it fetches at most --budget old documents (pages, feeds, sitemaps), chosen by --policy for
-the new pages that they are likely to lead to, and follows everything new to the end. With
+the new pages that they are likely to lead to, and follows everything new to the end, --max-new
+documents at most. A share of the budget, --check-gone, is for pages that a list or sitemap has
+dropped, where there are any; what the policy leaves of it is for documents that wait from a first
+visit that was cut. With
 --full it fetches every known document, which tells the policy most; --period N makes a cycle
 full where N-1 have passed at a site since the last full one. Where a --budget is given it holds
 for these cycles as well: at a site with more documents none is full. od-win learns from full
@@ -77,6 +82,13 @@ has gone by since the last cycle. --plan stops there.
 			if err := shareFlags(cmd, &p, weight); err != nil {
 				return err
 			}
+			if p.MaxNew < 0 {
+				return usagef("--max-new wants 0 or more")
+			}
+			if !check.isPct && check.n != 0 {
+				return usagef("--check-gone wants a share of the budget such as 25%%, or 0")
+			}
+			p.CheckGone = check.share
 			p.Sites = args
 			p.Text, p.Capped = budget.String(), cmd.Flags().Changed("budget")
 			p.Budget = func(known int) int {
@@ -143,6 +155,8 @@ has gone by since the last cycle. --plan stops there.
 	ff.add(cmd)
 	f := cmd.Flags()
 	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known, at least one")
+	f.Var(&check, "check-gone", "share of the budget for pages that lists have dropped, as long as there are any")
+	f.IntVar(&p.MaxNew, "max-new", 1000, "new documents to follow at each site, but in full recrawls; the next cycle goes on with the rest (0: no limit)")
 	f.IntVar(&p.Total, "total-budget", 0, "old documents to fetch over all sites, shared by what each is expected to find; without --budget no other limit (0: no limit)")
 	f.IntVar(&p.Min, "min", 0, "least share of --total-budget for a site")
 	f.IntVar(&p.Max, "max", 0, "largest share of --total-budget for a site (0: no limit)")
@@ -158,6 +172,14 @@ has gone by since the last cycle. --plan stops there.
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
+}
+
+// newKinds says which of the new pages are content, where some are not or repeat others.
+func newKinds(r *crawl.Result) string {
+	if rest := r.NewPages - r.Content + r.Copies; rest > 0 && r.Content > 0 {
+		return fmt.Sprintf(": %d content; %d lists and copies,", r.Content, rest)
+	}
+	return ""
 }
 
 // readPrior reads the numbers of the policy best from a file.
@@ -191,7 +213,12 @@ type revisitJSON struct {
 	Sites       int                `json:"sites"`
 	Refetched   int64              `json:"refetched"`
 	NewPages    int64              `json:"new_pages"`
+	Content     int64              `json:"new_content"` // of new_pages, those that are there to be read
 	Unknown     int64              `json:"unknown_pages"`
+	Copies      int64              `json:"copies"` // pages that answered first and repeat others
+	Moved       int64              `json:"moved_pages"`
+	Waited      int64              `json:"waited"`   // documents fetched within the budget that waited from earlier cycles
+	Over        int64              `json:"left_new"` // new documents left for the next cycle by --max-new
 	Overhead    any                `json:"overhead"`
 	Fetched     int64              `json:"fetched"`
 	Bytes       int64              `json:"bytes"`
@@ -210,7 +237,7 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON b
 	}
 	overhead, ok := r.Overhead()
 	if asJSON {
-		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Unknown, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
+		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
 		if ok {
 			j.Overhead = overhead
 		}
@@ -220,7 +247,13 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON b
 	if ok {
 		text = fmt.Sprintf("overhead %.0f%%", 100*overhead)
 	}
-	_, err := fmt.Fprintf(out, "%s: %s by fetching %s (%s); %d fetched, %s in %s\n", cyclesText(r), plural(r.NewPages, "new page"), plural(r.Refetched, "old document"), text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
+	_, err := fmt.Fprintf(out, "%s: %s%s by fetching %s (%s); %d fetched, %s in %s\n", cyclesText(r), plural(r.NewPages, "new page"), newKinds(r), plural(r.Refetched, "old document"), text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
+	if err == nil && r.Moved > 0 {
+		fmt.Fprintf(note, "forage: %s: 'forage pages --moved-since %d'\n", plural(r.Moved, "page")+" moved to a new URL", r.Cycle)
+	}
+	if err == nil && r.Over > 0 {
+		fmt.Fprintf(note, "forage: %s for the next cycle: --max-new\n", plural(r.Over, "new document")+" left")
+	}
 	if err == nil && r.Unknown > 0 {
 		fmt.Fprintf(note, "forage: %d more pages may be new or old: 'forage pages --new-since %d --include-unknown'\n", r.Unknown, r.Cycle)
 	}

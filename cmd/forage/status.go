@@ -59,10 +59,13 @@ most new pages, each of which adds to those before it; with more than three site
 // status is what forage status tells.
 type status struct {
 	Sites   int   `json:"sites"`
-	Pages   int64 `json:"pages"`
+	Pages   int64 `json:"pages"` // that 'forage pages' lists
 	Queued  int64 `json:"queued"`
 	Cycles  int   `json:"cycles"`
 	Running bool  `json:"running"`
+
+	Documents  int64 `json:"documents"`  // pages, feeds and sitemaps
+	Duplicates int64 `json:"duplicates"` // pages that repeat others, and are not listed
 
 	Kept *keptStatus `json:"kept"` // null: --max-kept-pages was never given
 
@@ -101,27 +104,29 @@ func readKept(v *store.View) (*keptStatus, error) {
 }
 
 type siteStatus struct {
-	Site    string   `json:"site"`
-	State   string   `json:"state"`
-	Reason  any      `json:"reason"`
-	Pages   int64    `json:"pages"`
-	New     int64    `json:"new"`
-	Gone    int64    `json:"gone"`
-	Feeds   int64    `json:"feeds_and_sitemaps"`
-	Known   int64    `json:"known"`
-	Queued  int64    `json:"queued"`
-	Failed  int64    `json:"failed"`
-	Skipped int64    `json:"skipped"`
-	Actions int64    `json:"actions"`  // of these, links that look like actions where forage is logged in
-	LeftOut int64    `json:"left_out"` // of these, pages and lists that were fetched before the rule came
-	Fetches int64    `json:"fetches"`
-	Errors  int64    `json:"errors"`
-	Bytes   int64    `json:"bytes"`
-	Crawled any      `json:"crawled"`
-	Partial any      `json:"partial"` // why the first visit did not see all
-	NeedsJS bool     `json:"needs_javascript"`
-	Shell   bool     `json:"shell"` // every path answers with the same page
-	Traps   []string `json:"traps"`
+	Site       string   `json:"site"`
+	State      string   `json:"state"`
+	Reason     any      `json:"reason"`
+	Pages      int64    `json:"pages"`
+	New        int64    `json:"new"`
+	Gone       int64    `json:"gone"`
+	Feeds      int64    `json:"feeds_and_sitemaps"`
+	Known      int64    `json:"known"`
+	Queued     int64    `json:"queued"`
+	Failed     int64    `json:"failed"`
+	Skipped    int64    `json:"skipped"`
+	Actions    int64    `json:"actions"`  // of these, links that look like actions where forage is logged in
+	LeftOut    int64    `json:"left_out"` // of these, pages and lists that were fetched before the rule came
+	Fetches    int64    `json:"fetches"`
+	Errors     int64    `json:"errors"`
+	Bytes      int64    `json:"bytes"`
+	Crawled    any      `json:"crawled"`
+	Documents  int64    `json:"documents"`
+	Duplicates int64    `json:"duplicates"`
+	Partial    any      `json:"partial"` // why the first visit did not see all
+	NeedsJS    bool     `json:"needs_javascript"`
+	Shell      bool     `json:"shell"` // every path answers with the same page
+	Traps      []string `json:"traps"`
 	// Waiting counts the queued and failed documents by the reason that holds them back.
 	Waiting map[string]int `json:"waiting"`
 
@@ -164,7 +169,7 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 		}
 		row := siteStatus{
 			Site: site.Name, State: string(site.State), Reason: orNull(site.Reason),
-			Pages: c.Pages(), New: c.New, Gone: c.Gone, Feeds: c.Kind[store.Feed] + c.Kind[store.Sitemap], Known: c.Known(),
+			Pages: c.Distinct, Documents: c.Documents(), Duplicates: c.Duplicates(), New: c.New, Gone: c.Gone, Feeds: c.Kind[store.Feed] + c.Kind[store.Sitemap], Known: c.Known(),
 			Queued: c.Queued(), Failed: c.State[store.Failed], Skipped: c.State[store.Skipped], LeftOut: c.LeftOut, Actions: c.Actions,
 			Fetches: c.Fetches, Errors: c.Errors, Bytes: c.Bytes, Crawled: stamp(site.CrawledAt),
 			Partial: orNull(site.PartialWhy), NeedsJS: site.NeedsJS, Shell: site.Shell(c), Traps: append([]string{}, site.Traps...), Waiting: map[string]int{},
@@ -188,6 +193,8 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 			return nil, fmt.Errorf("site %s: %w", site.Name, err)
 		}
 		s.Pages += row.Pages
+		s.Documents += row.Documents
+		s.Duplicates += row.Duplicates
 		s.Queued += row.Queued
 		s.BySite = append(s.BySite, row)
 	}
@@ -240,6 +247,9 @@ func (s *status) print(w io.Writer, hubs bool) error {
 		}
 		if r.Partial != nil {
 			fmt.Fprintf(w, "  %s: first visit partial: %v\n", r.Site, r.Partial)
+		}
+		if r.Duplicates > 0 {
+			fmt.Fprintf(w, "  %s: %s: 'forage pages --duplicates' lists them\n", r.Site, plural(r.Duplicates, "page")+" more that repeat others")
 		}
 		switch {
 		case r.Shell:

@@ -7,6 +7,7 @@ package document
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -33,6 +34,8 @@ type Content struct {
 	Scripts   bool       // scripts, but next to no links
 	Routes    int        // links to #! and #/ routes, which are no URLs
 	Links     []Link     // in the order of the document, repeated ones included
+	NoIndex   bool       // robots rules in it forbid to list it
+	Layout    link.Layout
 }
 
 // A Link is a link as it stands in a document.
@@ -166,6 +169,8 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 		c.Published = p.Published.Unix()
 	}
 	c.Stub, c.Scripts, c.Routes, c.Cut = p.Moved != "", p.NeedsScript(), p.Routes, p.Truncated
+	c.NoIndex, c.Layout = p.NoIndex, p.Layout
+	c.Layout.Rows = slices.Clone(p.Layout.Rows)
 	c.Links = make([]Link, len(p.Links))
 	for i := range p.Links {
 		l := &p.Links[i]

@@ -89,10 +89,17 @@ func (l *Ledger) Resume() error {
 	return err
 }
 
+// Spent is how much of the budget is spent: old documents, and those that waited from an earlier
+// cycle.
+func (l *Ledger) Spent() int { return l.order + int(l.rec.Waited) }
+
+// Cycle numbers the site's cycles of discovery from 1.
+func (l *Ledger) Cycle() int { return l.policy.Cycle() }
+
 // Next returns the old document that the policy wants next. ok=false: the budget is spent, or
 // nothing is left that is worth a fetch.
 func (l *Ledger) Next() (d *store.Doc, ok bool, err error) {
-	for l.order < l.rec.Limit {
+	for l.Spent() < l.rec.Limit {
 		n, ok := l.policy.Next()
 		if !ok {
 			break

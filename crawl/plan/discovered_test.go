@@ -23,7 +23,7 @@ func history(t testing.TB, db *store.DB, cycles, k int) *store.Site {
 	s := &store.Site{Name: fmt.Sprintf("site%d.test", len(sites)), State: store.SiteDone, FirstCycle: 1}
 	must(db.AddSite(s))
 	must(db.PutCycle(&store.CycleRecord{Site: s.ID, Cycle: 1, Kind: store.FirstVisit, Done: true}))
-	home := &store.Doc{URL: "http://" + s.Name + "/", Site: s.ID, State: store.Fetched, Kind: store.Page, FoundOn: graph.None, DuplicateOf: graph.None}
+	home := &store.Doc{URL: "http://" + s.Name + "/", Site: s.ID, State: store.Fetched, Kind: store.Page, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 	_, err = db.Add(home)
 	must(err)
 	for c := store.Cycle(2); int(c) < 2+cycles; c++ {

@@ -29,9 +29,20 @@ type Plan struct {
 	Min    int                // of Total, for each site
 	Max    int                // of Total, for each site; 0: no limit but Budget
 	Weight map[string]float64 // of a new page where Total is shared, by name of site; 1 where it is not given
-	Capped bool               // Budget binds Period too: where a full recrawl may take more, none is made
-	Text   string             // the budget as asked for, to recognise an interrupted cycle
-	Delay  *time.Duration     // least gap between two requests to a host; nil: as each site was crawled
+	MaxNew int                // documents followed at a site in a budgeted cycle as they are new; 0: no limit
+	// CheckGone is the share of Budget, 0 to 1, for pages that lists have dropped, where there are
+	// any; what the policy leaves of the budget is theirs, too, unless it is 0.
+	CheckGone float64
+	Capped    bool           // Budget binds Period too: where a full recrawl may take more, none is made
+	Text      string         // the budget as asked for, to recognise an interrupted cycle
+	Delay     *time.Duration // least gap between two requests to a host; nil: as each site was crawled
+}
+
+// Checks is how many pages that lists have dropped may be looked at in cycle n of a site, from 1,
+// with a budget: a share of less than one comes to one every few cycles.
+func (p *Plan) Checks(n, budget int) int {
+	share := p.CheckGone * float64(min(budget, 1<<30))
+	return int(share*float64(n)) - int(share*float64(n-1))
 }
 
 // ErrNoSite is wrapped by the error for a name that no site of the store has.

@@ -1,0 +1,208 @@
+package crawl
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"forage/crawl/plan"
+	"forage/store"
+)
+
+// budgeted is a plan with a budget.
+func budgeted(k int) plan.Plan {
+	return plan.Plan{Budget: func(int) int { return k }, Text: fmt.Sprint(k)}
+}
+
+// TestNewAfterCut cuts a first visit and publishes: what a document that was read before links to
+// now is new; what only a new page leads to may have been there all along, and waits; so does what
+// the first visit left, for what the policy leaves of the budget.
+func TestNewAfterCut(t *testing.T) {
+	w := newWeb(t)
+	var links []string
+	for i := range 30 {
+		p := fmt.Sprintf("/%d", i)
+		links = append(links, p)
+		w.pages[p] = page("page "+p, "/", p+"/deep")
+		w.pages[p+"/deep"] = page("deep "+p, "/")
+	}
+	w.pages["/"] = page("home", links...)
+	w.pages["/sitemap.xml"] = urlset(links...)
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	w.crawl(t, c, store.Rules{Budget: 12})
+	before := w.doc(t, c, "/")
+	if s, err := c.View().Site(1); err != nil || !s.Partial || before.State != store.Fetched {
+		t.Fatalf("%+v, %v: the first visit was not cut", s, err)
+	}
+
+	w.set("/", page("home", append([]string{"/new"}, links...)...))
+	w.set("/sitemap.xml", urlset(append(links, "/named")...))
+	w.set("/new", page("new", "/", "/behind"))
+	w.set("/named", page("named"))
+	w.set("/behind", page("behind"))
+	r := w.revisit(t, c, budgeted(20))
+	for p, want := range map[string]store.Novelty{"/new": store.IsNew, "/named": store.IsNew, "/behind": store.MaybeNew} {
+		if d := w.doc(t, c, p); d.New != want {
+			t.Errorf("%s: new %v, want %v", p, d.New, want)
+		}
+	}
+	if r.NewPages != 2 || r.Refetched+r.Waited != 20 || r.Waited == 0 || r.Fetched != r.Refetched+r.Waited+r.NewPages {
+		t.Errorf("%d new pages, %d old documents, %d that waited, %d fetched with a budget of 20", r.NewPages, r.Refetched, r.Waited, r.Fetched)
+	}
+	for cycle, n := 0, w.total(); ; cycle++ { // what waits is fetched in the end, new or not, within each budget
+		r = w.revisit(t, c, budgeted(40))
+		if got := w.total() - n; r.Refetched+r.Waited > 40 || got > 41 {
+			t.Fatalf("%d old documents and %d that waited with a budget of 40, %d requests", r.Refetched, r.Waited, got)
+		}
+		n = w.total()
+		counts, err := c.View().Counters(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if counts.Queued() == 0 {
+			break
+		}
+		if cycle > 10 {
+			t.Fatalf("%d documents wait after %d cycles", counts.Queued(), cycle)
+		}
+	}
+	if d := w.doc(t, c, "/behind"); d.Kind != store.Page || d.New != store.MaybeNew {
+		t.Errorf("/behind is a %v, new %v", d.Kind, d.New)
+	}
+	if fresh := pagesOf(t, c.View(), func(d *store.Doc) bool { return d.New == store.IsNew }); len(fresh) != 2 {
+		t.Errorf("new are %v", fresh)
+	}
+}
+
+// endless serves a page for every path, each with links to two that nobody has seen.
+func endless(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Set("Content-Type", "text/html")
+	fmt.Fprintf(rw, "<title>%s</title><p>%[1]s</p><a href=%[1]sa/>a</a><a href=%[1]sb/>b</a>", r.URL.Path)
+}
+
+// TestEndless revisits a site without an end, after a first visit that was cut: a revisit takes its
+// budget and what is certainly new, however much lies behind that.
+func TestEndless(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = plain(""), status(404)
+	w.pages["/"] = page("home", "/x/")
+	w.other = endless
+	c := open(t, nil)
+	w.crawl(t, c, store.Rules{Budget: 40})
+	for week := range 3 {
+		w.set("/", page("home", fmt.Sprintf("/new%d/", week), "/x/"))
+		before := w.total()
+		r := w.revisit(t, c, budgeted(10))
+		if r.NewPages != 1 || w.total()-before > 13 { // and the sitemap that is not there
+			t.Errorf("week %d: %d new pages, %d requests", week, r.NewPages, w.total()-before)
+		}
+	}
+}
+
+// TestMaxNew publishes more than is to be followed in a cycle: the next ones go on, each page is
+// told as new once, and every document that the policy names has its turn.
+func TestMaxNew(t *testing.T) {
+	w := newWeb(t)
+	var many, few []string
+	for i := range 40 {
+		many = append(many, fmt.Sprintf("/many/%d", i))
+		w.pages[many[i]] = page("one of many " + many[i])
+	}
+	for i := range 3 {
+		few = append(few, fmt.Sprintf("/few/%d", i))
+		w.pages[few[i]] = page("one of few " + few[i])
+	}
+	w.pages["/"] = page("home", "/a", "/b")
+	w.pages["/a"], w.pages["/b"] = page("a"), page("b")
+	c := open(t, nil)
+	if r := w.crawl(t, c, store.Rules{}); r.Known != 3 {
+		t.Fatalf("%d pages", r.Known)
+	}
+	w.set("/a", page("a", many...))
+	w.set("/b", page("b", few...))
+	p := budgeted(3)
+	p.MaxNew = 20
+	total := int64(0)
+	for i, over := range []int64{23, 3, 0} {
+		r := w.revisit(t, c, p)
+		if total += r.NewPages; r.NewPages != min(20, 43-20*int64(i)) || r.Over != over {
+			t.Errorf("cycle %d: %d new pages, %d left, want %d left", r.Cycle, r.NewPages, r.Over, over)
+		}
+		if found := pagesOf(t, c.View(), func(d *store.Doc) bool { return strings.Contains(d.URL, "/few/") }); i == 0 && len(found) != 3 {
+			t.Errorf("found %v first, want all that /b leads to", found)
+		}
+	}
+	if fresh := pagesOf(t, c.View(), func(d *store.Doc) bool { return d.New == store.IsNew }); len(fresh) != 43 || total != 43 {
+		t.Errorf("%d pages are new, %d were told", len(fresh), total)
+	}
+}
+
+// TestStandIn: a page that names another one canonical stands for it until that is fetched, in lists
+// and counts, and is not told twice.
+func TestStandIn(t *testing.T) {
+	canonical := func(text, to string, links ...string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(rw, "<title>x</title><link rel=canonical href=%s><p>%s %s", to, text, r.URL)
+			for _, l := range links {
+				io.WriteString(rw, "<a href="+l+">x</a>")
+			}
+		}
+	}
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/p?from=home", "/p?from=list", "/q?x=1")
+	w.pages["/p?from=home"], w.pages["/p?from=list"] = canonical("p", "/p"), canonical("p", "/p")
+	w.pages["/q?x=1"] = canonical("q", "/q")
+	w.pages["/p"] = page("p itself")
+	w.pages["/robots.txt"] = plain("User-agent: *\nDisallow: /q$\n")
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	listed := func(want int, stands ...string) {
+		t.Helper()
+		counts, err := c.View().Counters(1)
+		if err != nil || counts.Distinct != int64(want) {
+			t.Errorf("%d pages are counted, %v, want %d", counts.Distinct, err, want)
+		}
+		n := 0
+		c.View().Docs(func(d *store.Doc) bool {
+			if d.IsListed() {
+				n++
+			}
+			return true
+		})
+		if n != want {
+			t.Errorf("%d pages are listed, want %d", n, want)
+		}
+		for _, p := range stands {
+			if d := w.doc(t, c, p); !d.Stands {
+				t.Errorf("%s does not stand for its canonical", p)
+			}
+		}
+	}
+	w.crawl(t, c, store.Rules{Budget: 5}) // all but /p
+	listed(3, "/p?from=home", "/q?x=1")
+	if d := w.doc(t, c, "/p?from=list"); d.Stands {
+		t.Error("two pages stand for /p")
+	}
+	r := w.crawl(t, c, store.Rules{})
+	listed(3, "/q?x=1")
+	if d := w.doc(t, c, "/p"); !d.IsListed() || r.Known != 3 || r.Duplicates != 2 || r.Documents != 5 {
+		t.Errorf("/p is listed: %v; %d pages, %d duplicates, %d documents", d.IsListed(), r.Known, r.Duplicates, r.Documents)
+	}
+
+	// New under its canonical URL, once.
+	w.set("/", page("home", "/n?x=1", "/p?from=home", "/p?from=list", "/q?x=1"))
+	w.set("/n?x=1", canonical("n", "/n"))
+	if r := w.revisit(t, c, budgeted(2)); r.NewPages != 1 || w.doc(t, c, "/n?x=1").New != store.IsNew {
+		t.Errorf("%d new pages, want the one that stands for /n", r.NewPages)
+	}
+	w.set("/n", page("n"))
+	w.set("/", page("home", "/n", "/p?from=home"))
+	if r := w.revisit(t, c, budgeted(5)); r.NewPages != 0 {
+		t.Errorf("%d new pages when /n is there, want 0", r.NewPages)
+	}
+	if d := w.doc(t, c, "/n"); !d.IsListed() || d.New != store.IsNew || w.doc(t, c, "/n?x=1").IsListed() {
+		t.Errorf("/n is listed: %v, new %v", d.IsListed(), d.New)
+	}
+}
