@@ -55,7 +55,7 @@ var oscar = software{
 	name:   "oscar",
 	kind:   "shop: categories, orders of lists, reviews",
 	home:   "/",
-	python: []string{"django-oscar", "sorl-thumbnail", "waitress"},
+	python: []string{"django-oscar", "sorl-thumbnail", "waitress", "whoosh"},
 	rate:   rate{articles: 120, publish: 6, edit: 3, rename: 2, delete: 2},
 	start: func(h *host) (string, error) {
 		dir := filepath.Join(h.dir, "shop")

@@ -10,6 +10,7 @@ import django
 
 django.setup()
 from django.contrib.sites.models import Site
+from django.core.management import call_command
 from oscar.apps.address.models import Country
 from oscar.apps.catalogue.categories import create_from_breadcrumbs
 from oscar.apps.catalogue.models import Product, ProductCategory, ProductClass
@@ -57,3 +58,4 @@ for id in change["delete"] or []:
     p = product(id)
     print("delete", id, p.get_absolute_url())
     p.delete()
+call_command("update_index", remove=True, verbosity=0)

@@ -24,7 +24,9 @@ DATABASES = {
         "OPTIONS": {"timeout": 60},
     }
 }
-HAYSTACK_CONNECTIONS = {"default": {"ENGINE": "haystack.backends.simple_backend.SimpleEngine"}}
+# Its lists of products come from a search engine. Whoosh needs no server; it knows no facets.
+HAYSTACK_CONNECTIONS = {"default": {"ENGINE": "haystack.backends.whoosh_backend.WhooshEngine", "PATH": os.path.join(BASE, "index")}}
+HAYSTACK_SIGNAL_PROCESSOR = "haystack.signals.BaseSignalProcessor"  # brought up to date by change.py, all at once
 AUTHENTICATION_BACKENDS = ["oscar.apps.customer.auth_backends.EmailBackend", "django.contrib.auth.backends.ModelBackend"]
 
 INSTALLED_APPS = [
