@@ -22,6 +22,10 @@ const (
 	limit   = 6000             // requests of a first visit
 	runaway = 3 * limit        // requests after which a crawler that does not know the limit is ended
 	longest = 20 * time.Minute // of one run of a crawler
+
+	// At once, for forage: what Scrapy does by default. 64 would be too much for the time limit of
+	// a request where software that needs a second for a page is served by two cores.
+	parallel = "8"
 )
 
 // budgets are those of the revisits, each of a store of its own.
@@ -152,7 +156,7 @@ func (m *measurement) firstVisits(h *host, store, work string) error {
 		m.visits = append(m.visits, v)
 		m.log("%s: %s: %d requests, ended: %s, %d of %d", v.site, crawler, v.requests, v.how, v.content, v.articles)
 	}
-	args := []string{"crawl", "--dir", store, "--allow-private", "127.0.0.0/8", "--delay", "0", "--max-total", fmt.Sprint(limit), "--at", atWeek(0), "--json", seed}
+	args := []string{"crawl", "--dir", store, "--allow-private", "127.0.0.0/8", "--delay", "0", "--parallel", parallel, "--max-total", fmt.Sprint(limit), "--at", atWeek(0), "--json", seed}
 	var result bytes.Buffer
 	crawl := exec.CommandContext(m.ctx, m.forage, args...)
 	crawl.Stdout = &result
@@ -171,6 +175,13 @@ func (m *measurement) firstVisits(h *host, store, work string) error {
 		how = "no: " + said.StoppedBy
 	} else if len(said.Shells) > 0 {
 		how += ": a shell"
+	}
+	var status struct{ Queued int }
+	if err := m.ask(&status, "status", "--dir", store, "--json"); err != nil {
+		return err
+	}
+	if how == "yes" && status.Queued > 0 {
+		how = fmt.Sprintf("no: %d left", status.Queued)
 	}
 	pages, err := m.pages(store)
 	if err != nil {
@@ -262,6 +273,30 @@ func (m *measurement) watch(h *host, cmd *exec.Cmd, most int) (served []request,
 	}
 }
 
+// output is what forage prints on stdout.
+func (m *measurement) output(args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(m.ctx, m.forage, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("forage %s: %w\n%s", strings.Join(args, " "), err, tail(stderr.Bytes()))
+	}
+	return out, nil
+}
+
+// ask decodes the one JSON object that forage prints.
+func (m *measurement) ask(v any, args ...string) error {
+	out, err := m.output(args...)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(out, v); err != nil {
+		return fmt.Errorf("forage %s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
 // A page is a line of forage pages.
 type page struct {
 	URL       string
@@ -271,12 +306,9 @@ type page struct {
 
 // pages asks a store for pages.
 func (m *measurement) pages(store string, args ...string) ([]page, error) {
-	cmd := exec.CommandContext(m.ctx, m.forage, append([]string{"pages", "--dir", store, "--json"}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := m.output(append([]string{"pages", "--dir", store, "--json"}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("forage pages %s: %w\n%s", strings.Join(args, " "), err, tail(stderr.Bytes()))
+		return nil, err
 	}
 	var all []page
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {

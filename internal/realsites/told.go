@@ -19,7 +19,7 @@ func newAccount(store string) *account {
 
 // revisit lets forage come back once, and asks what it has to tell.
 func (m *measurement) revisit(h *host, r *revisit, a *account, week int) error {
-	args := []string{"revisit", "--dir", a.store, "--allow-private", "127.0.0.0/8", "--delay", "0", "--budget", fmt.Sprint(r.budget), "--at", atWeek(week)}
+	args := []string{"revisit", "--dir", a.store, "--allow-private", "127.0.0.0/8", "--delay", "0", "--parallel", parallel, "--budget", fmt.Sprint(r.budget), "--at", atWeek(week)}
 	served, how, err := m.watch(h, exec.CommandContext(m.ctx, m.forage, args...), runaway)
 	if err != nil {
 		return err
