@@ -190,7 +190,8 @@ func (a *answer) document() {
 	if kind == store.Page {
 		kind = a.hollow()
 	}
-	if d.IsPage() && (kind == store.Soft404 || d.Dropped > 0 && a.changed && got.SaysGone() && !document.SaysGone(d.Title)) {
+	own := !slices.Contains(s.Soft404, d.Shape) // else it never had a body but that of what is not there
+	if d.IsPage() && a.changed && (kind == store.Soft404 && own || d.Dropped > 0 && got.SaysGone() && !document.SaysGone(d.Title)) {
 		a.softGone, d.Hollow = true, false
 		a.gone(404) // what it was stays known
 		return
