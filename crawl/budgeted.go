@@ -24,6 +24,7 @@ type budgetedCycle struct {
 	compared bool         // they include those with the content of new pages
 	ranked   bool         // suspects are in the order in which they are looked at
 	looked   int          // at such pages, in this cycle
+	looking  graph.Node   // the one that is in line; graph.None: none is
 
 	followed int          // documents handed out that do not count against the budget
 	behind   int          // of them, since the policy named a document
@@ -40,7 +41,7 @@ func (v *budgetedCycle) manner() manner {
 }
 
 func (v *budgetedCycle) begin() error {
-	v.waits = map[graph.Node]bool{}
+	v.waits, v.looking = map[graph.Node]bool{}, graph.None
 	v.followed = int(v.rec.Fetched - v.rec.Refetched - v.rec.Waited) // before it was interrupted
 	if err := v.prepare(v.waited, func(_ *backlog, d *store.Doc) {
 		if d.Dropped > 0 && d.FetchedIn != v.rec.Cycle {
@@ -95,6 +96,14 @@ func (v *budgetedCycle) answered(a *answer) {
 		}
 	case a.job == nil && a.doc.Kind == store.Unseen: // left out, and not asked for
 		v.followed--
+	}
+	if a.doc.ID == v.looking {
+		if v.looking = graph.None; a.job != nil && !a.failed {
+			v.site.Looked++
+			if a.doc.Gone != 0 || a.doc.GoneCycles > 0 || a.doc.Status >= 300 || !a.doc.IsListed() {
+				v.site.Departed++
+			}
+		}
 	}
 	for _, id := range a.dropped {
 		if !slices.Contains(v.suspects, id) {
@@ -165,7 +174,7 @@ func (v *budgetedCycle) revisit() (more bool, err error) {
 // compare finds, before the last part of the budget is spent, pages that may be gone as their
 // content came to be at another URL.
 func (v *budgetedCycle) compare() error {
-	if v.compared || v.left() > v.plan.Checks(v.ledger.Cycle(), v.rec.Limit) {
+	if v.compared || v.left() > v.checks() {
 		return nil
 	}
 	v.compared = true
@@ -180,11 +189,16 @@ func (v *budgetedCycle) compare() error {
 	return err
 }
 
+// checks is how many pages that may be gone the plan has looked at in this cycle.
+func (v *budgetedCycle) checks() int {
+	return v.plan.Checks(v.site.Site, v.ledger.Cycle(), v.rec.Limit)
+}
+
 // due is how many pages that may be gone are to be looked at: what there are of them, within their
 // share of the budget, and within what the policy leaves of it. Those that were fetched
 // meanwhile count no more.
 func (v *budgetedCycle) due() (int, error) {
-	most := min(v.left(), v.plan.Checks(v.ledger.Cycle(), v.rec.Limit)-v.looked)
+	most := min(v.left(), v.checks()-v.looked)
 	if v.done && v.plan.CheckGone > 0 {
 		most = v.left()
 	}
@@ -222,6 +236,7 @@ func (v *budgetedCycle) checkGone() (more bool, err error) {
 	}
 	v.suspects = v.suspects[1:]
 	v.looked++
+	v.looking = d.ID
 	v.backlogOf(d).enqueue(fetchOld, d.ID)
 	return true, nil
 }

@@ -40,6 +40,8 @@ type Site struct {
 	CatchAll   bool     `json:"catch_all,omitempty"`   // its home page is one of these bodies
 	NeedsJS    bool     `json:"needs_js,omitempty"`    // scripts, but next to no links
 	Traps      []string `json:"traps,omitempty"`       // patterns that were cut, for people
+	Looked     int      `json:"looked,omitempty"`      // fetches of pages for no reason but that lists had dropped them
+	Departed   int      `json:"departed,omitempty"`    // of these, of pages that were not there
 	Rows       []uint64 `json:"rows,omitempty"`        // digests of rows of links that many of its pages have, see document.Rows
 }
 

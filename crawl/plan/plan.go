@@ -39,9 +39,16 @@ type Plan struct {
 }
 
 // Checks is how many pages that lists have dropped may be looked at in cycle n of a site, from 1,
-// with a budget: a share of less than one comes to one every few cycles.
-func (p *Plan) Checks(n, budget int) int {
+// with a budget: none of one so small that the plan's share of it is less than a fetch. That share is
+// reduced to twice the part of such looks at the site that bore the suspicion out, by Laplace's rule
+// of succession: where lists drop what is there still, the budget is for discovery, but for a look
+// every few cycles.
+func (p *Plan) Checks(s *store.Site, n, budget int) int {
 	share := p.CheckGone * float64(min(budget, 1<<30))
+	if share < 1 {
+		return 0
+	}
+	share *= min(1, 2*float64(s.Departed+1)/float64(s.Looked+2))
 	return int(share*float64(n)) - int(share*float64(n-1))
 }
 
