@@ -21,7 +21,8 @@ DATABASES = {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": os.path.join(BASE, "shop.db"),
         "ATOMIC_REQUESTS": True,
-        "OPTIONS": {"timeout": 60},
+        # A product page reads, then writes who looked at it: two that begin by reading lock each other out.
+        "OPTIONS": {"timeout": 60, "transaction_mode": "IMMEDIATE", "init_command": "PRAGMA journal_mode=WAL"},
     }
 }
 # Its lists of products come from a search engine. Whoosh needs no server; it knows no facets.
