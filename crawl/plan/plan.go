@@ -43,6 +43,9 @@ type Plan struct {
 // reduced to twice the part of such looks at the site that bore the suspicion out, by Laplace's rule
 // of succession: where lists drop what is there still, the budget is for discovery, but for a look
 // every few cycles.
+//
+// With a share of a quarter and a budget of 10, 24 weeks of ten histories gave 939 new pages, and 934
+// without any look.
 func (p *Plan) Checks(s *store.Site, n, budget int) int {
 	share := p.CheckGone * float64(min(budget, 1<<30))
 	if share < 1 {
