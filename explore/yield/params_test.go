@@ -1,0 +1,135 @@
+package yield
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func words(text string) Text {
+	var t Text
+	for _, w := range strings.Fields(text) {
+		h := key("", w)
+		t.Blocks = append(t.Blocks, h)
+		if strings.IndexFunc(w, func(r rune) bool { return r >= '0' && r <= '9' }) < 0 {
+			t.Shape = t.Shape*31 + h
+		}
+	}
+	return t
+}
+
+// TestParams has sites show which of their parameters count.
+func TestParams(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		page func(n int, see func(url string, p Page))
+		want []string
+		most int // pages until it is known
+	}{
+		{"sessions that nobody knows", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/p%d?visit=%da", n/2, n), Page{Digest: uint64(4 * n), Text: words(fmt.Sprint("page ", n/2))})
+		}, []string{"visit"}, 10},
+		{"sessions whose pages count visits", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/p%d?a=%[1]d;sid=%[2]da", n/2, n), Page{Digest: uint64(4 * n), Text: words(fmt.Sprint("page visit ", n))})
+		}, []string{"sid"}, 6},
+		{"sessions in the path", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/p%d;jsessionid=%da?a=%[1]d", n/2, n), Page{Digest: uint64(4 * n), Text: words("page")})
+		}, []string{"jsessionid"}, 6},
+		{"campaigns, by canonicals", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/p%d?utm_source=a&utm_medium=b&id=%[1]d", n), Page{Digest: uint64(4 * n), Canonical: fmt.Sprintf("/p%d?id=%[1]d", n)})
+		}, []string{"utm_medium", "utm_source"}, 5},
+		{"with and without", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/p%d", n), Page{Digest: uint64(4 * n)})
+			see(fmt.Sprintf("/p%d?ref=x", n), Page{Digest: uint64(4 * n)})
+		}, []string{"ref"}, 5},
+		{"one page alone", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/p?visit=%d", n), Page{Digest: 4, Text: words("page")})
+		}, nil, 0},
+		{"pages of a list", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/l%d?page=%d", n%5, n), Page{Digest: uint64(4 * n), Text: words(fmt.Sprint("page ", n))})
+		}, nil, 0},
+		{"pages of a list that name the first as canonical, and lead on", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/l%d?page=%d", n%5, n), Page{Digest: uint64(4 * n), Canonical: fmt.Sprintf("/l%d", n%5), Leads: true})
+		}, nil, 0},
+		{"a view that counts sometimes", func(n int, see func(string, Page)) {
+			see(fmt.Sprintf("/p%d", n), Page{Digest: uint64(4 * n)})
+			see(fmt.Sprintf("/p%d?view=x", n), Page{Digest: uint64(4*n + 4*(n%2))})
+		}, nil, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var p Params
+			known := 0
+			for n := range 40 {
+				test.page(n, func(url string, g Page) { p.Fetched(url, g) })
+				if known == 0 && len(p.Ignored()) == len(test.want) {
+					known = n + 1
+				}
+			}
+			if got := p.Ignored(); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("ignored %v, want %v", got, test.want)
+			}
+			if test.want != nil && known > test.most {
+				t.Errorf("known after %d pages, want %d", known, test.most)
+			}
+		})
+	}
+}
+
+// TestParamsTakenBack: what was learned is undone when the evidence turns.
+func TestParamsTakenBack(t *testing.T) {
+	var p Params
+	p.Ignore([]string{"lang"})
+	for n := range 10 {
+		p.Fetched(fmt.Sprintf("/p%d", n), Page{Digest: uint64(4 * n)})
+		changed := p.Fetched(fmt.Sprintf("/p%d?lang=de", n), Page{Digest: uint64(4*n + 400)})
+		if changed != (len(p.Ignored()) == 0) {
+			t.Fatalf("changed %t, ignored %v", changed, p.Ignored())
+		}
+		if changed {
+			return
+		}
+	}
+	t.Error("it is not taken back")
+}
+
+func TestWithout(t *testing.T) {
+	for _, test := range []struct{ url, name, want string }{
+		{"/a?b=1&c=2&d=3", "b", "/a?c=2&d=3"},
+		{"/a?b=1&c=2&d=3", "c", "/a?b=1&d=3"},
+		{"/a?b=1;c=2;d=3", "d", "/a?b=1;c=2"},
+		{"/a?b=1", "b", "/a"},
+		{"/a;s=1/b;t=2?c=3", "s", "/a/b;t=2?c=3"},
+		{"/a;s=1;t=2", "s", "/a;t=2"},
+		{"/a?b&b=2&c", "b", "/a?c"},
+		{"/a", "b", "/a"},
+	} {
+		if got := Without(test.url, test.name); got != test.want {
+			t.Errorf("Without(%s, %s) = %s, want %s", test.url, test.name, got, test.want)
+		}
+	}
+}
+
+// FuzzParams has what Without returns be without the parameter, and all else stay.
+func FuzzParams(f *testing.F) {
+	f.Add("/a;s=1/b?c=2&d;e", "c")
+	f.Add("/?;&=;", "")
+	f.Fuzz(func(t *testing.T, url, name string) {
+		got := Without(url, name)
+		if again := Without(got, name); again != got {
+			t.Errorf("Without(%q, %q) = %q, then %q", url, name, got, again)
+		}
+		if len(got) > len(url) {
+			t.Errorf("Without(%q, %q) = %q is longer", url, name, got)
+		}
+		var p Params
+		for i := range 10 {
+			p.Fetched(url, Page{Digest: uint64(i % 3), Canonical: got})
+		}
+		for _, n := range p.Ignored() {
+			if n == "" {
+				t.Error("a parameter without a name is ignored")
+			}
+		}
+	})
+}
