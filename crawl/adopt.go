@@ -122,7 +122,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, log *slog.Logger) ([]*store.Site, e
 
 // sameRules reports whether two sets of rules leave out the same documents.
 func sameRules(a, b *store.Rules) bool {
-	return a.Scope == b.Scope && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude) && a.MaxDepth == b.MaxDepth &&
+	return a.Scope == b.Scope && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude) && a.MaxDepth == b.MaxDepth && a.All == b.All &&
 		slices.Equal(a.AllowPrivate, b.AllowPrivate)
 }
 

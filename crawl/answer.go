@@ -96,6 +96,7 @@ func (c *cycle) answered(j *job) {
 		d.Changes++
 		d.Changed = now
 	}
+	a.judge()
 	crawl.fail(crawl.db.Put(d))
 	if o.Class.Answered() {
 		crawl.fail(crawl.db.PutVisit(d.ID, store.Visit{Cycle: c.rec.Cycle, At: now, Status: o.Status, Digest: a.digest, Bytes: d.Bytes}))
@@ -222,6 +223,9 @@ func (a *answer) document() {
 	}
 	listed := kind == store.Page || kind == store.Feed || kind == store.Sitemap
 	told := listed && novelty.Answered(d, first, got.Stub, c.rec.Kind == store.Revisit, c.first)
+	if d.New == store.IsNew && got.NoIndex && !c.worth.unlisted {
+		d.New = store.NotNew // the site asks not to list it, as it does of forms and lists that it makes for any query
+	}
 	if told || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
@@ -236,7 +240,7 @@ func (a *answer) document() {
 		c.rows.Learn(got)
 	}
 	d.Canonical = ""
-	if got.Canonical != "" && got.Canonical != d.URL {
+	if got.Canonical = c.identity(got.Canonical); got.Canonical != "" && got.Canonical != d.URL {
 		d.Canonical = got.Canonical
 	}
 	if first && listed {
@@ -456,6 +460,11 @@ func (a *answer) redirected() {
 	if err != nil {
 		d.Reason = "redirects to " + o.Location
 		return
+	}
+	if id := c.identity(to); id != d.URL {
+		to = id
+	} else if to != d.URL {
+		c.insists(to)
 	}
 	hops := 1
 	for at := d; at.Via == store.ViaRedirect && at.FoundOn != graph.None && hops <= fetch.MaxRedirects; hops++ {

@@ -40,9 +40,10 @@ type backlog struct {
 	old   []graph.Node
 	last  graph.Node // the store's queue has been handed out up to here; graph.None: not at all
 
-	pending  int        // documents in line or under way
-	deferred graph.Node // the first one put off, see deferred.go; graph.None: none is
-	later    int        // so many are
+	pending int  // documents in line or under way
+	taken   int  // of these, those that were offered to be fetched
+	holds   bool // the first one waits for answers of others, see backlog.waitsFor
+	wait    wait // what waits for a later turn
 }
 
 // backlog returns the cycle's backlog at a host, and makes it where there is none.
@@ -54,7 +55,7 @@ func (c *cycle) backlog(name string) *backlog {
 			return b
 		}
 	}
-	b := &backlog{cycle: c, host: h, last: c.from - 1, deferred: graph.None} // the one before 0 is graph.None
+	b := &backlog{cycle: c, host: h, last: c.from - 1, wait: wait{first: graph.None}} // the one before 0 is graph.None
 	fresh := len(h.backlogs) == 0
 	h.backlogs = append(h.backlogs, b)
 	c.backlogs = append(c.backlogs, b)
@@ -100,9 +101,8 @@ func (b *backlog) enqueue(work work, id graph.Node) {
 func (c *cycle) requeue(d *store.Doc, queued bool) {
 	b := c.backlogOf(d)
 	b.undefer(d)
-	ahead := c.visit.manner().fromQueue && (b.last == graph.None || d.ID > b.last)
 	switch {
-	case !ahead:
+	case !b.ahead(d.ID):
 		b.enqueue(fetchNew, d.ID)
 	case !queued:
 		b.add(1)
@@ -113,6 +113,7 @@ func (c *cycle) requeue(d *store.Doc, queued bool) {
 // settle notes that a document that was in line needs nothing more.
 func (b *backlog) settle(id graph.Node) {
 	delete(b.cycle.crawl().inHand, id)
+	b.untake(id)
 	b.add(-1)
 }
 
@@ -159,13 +160,13 @@ func (b *backlog) fill(n int, into []item) (_ []item, ok bool) {
 			return into, true
 		default:
 			round++
-			some, err := b.queued(queue[:min(len(queue), n-len(into))])
+			some, at, err := b.queued(queue[:min(len(queue), n-len(into))])
 			if err != nil || len(some) == 0 {
 				c.crawl().fail(err)
 				return into, true
 			}
 			for _, id := range some {
-				b.last = id
+				*at = id
 				if _, ok := c.crawl().inHand[id]; ok {
 					continue // it was put in line by name
 				}
@@ -181,15 +182,26 @@ func (b *backlog) fill(n int, into []item) (_ []item, ok bool) {
 	return into, true
 }
 
-// queued returns the next documents of the store's queue, as many as into has room for.
-func (b *backlog) queued(into []graph.Node) ([]graph.Node, error) {
-	most := len(into)
-	into = into[:0]
-	err := b.cycle.crawl().db.Queue(b.cycle.site.ID, b.host.name, b.last, func(id graph.Node) bool {
-		into = append(into, id)
-		return len(into) < most
+// queued returns the next documents of the store's queue, as many as into has room for: those that
+// were discovered since, then those that waited for their turn. at is the cursor that comes past
+// them.
+func (b *backlog) queued(into []graph.Node) (some []graph.Node, at *graph.Node, err error) {
+	db, site := b.cycle.crawl().db, b.cycle.site.ID
+	some = into[:0]
+	if err = db.Queue(site, b.host.name, b.last, func(id graph.Node) bool {
+		some = append(some, id)
+		return len(some) < len(into)
+	}); err != nil || len(some) > 0 || !b.wait.back {
+		return some, &b.last, err
+	}
+	err = db.Queue(site, b.host.name, b.wait.at, func(id graph.Node) bool {
+		if id <= b.wait.end {
+			some = append(some, id)
+		}
+		return len(some) < len(into) && id < b.wait.end
 	})
-	return into, err
+	b.wait.back = len(some) > 0
+	return some, &b.wait.at, err
 }
 
 // offer appends it to into if it may be fetched, or the request for the robots.txt that must be
@@ -226,17 +238,26 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 		c.leaveOut(b, d, store.ReasonAction)
 		return into, true
 	}
-	if it.work == fetchNew && !named {
-		if b.defers(d) {
+	if it.work == fetchNew {
+		switch {
+		case c.variant(b, d), !named && b.defers(d):
 			return into, true
-		}
-		if c.visit.holds(d) {
+		case named && c.due(d) == dueNever:
+			c.stop(b, d)
+			return into, true
+		case !named && c.visit.holds(d):
 			b.add(-1)
 			return into, true
+		case b.waitsFor(d):
+			crawl.inHand[it.id] = d
+			b.front = append([]item{it}, b.front...)
+			b.holds = true
+			return into, false
 		}
 	}
 	crawl.inHand[it.id] = d
 	if c.site.Rules.Robots == "ignore" {
+		b.take(d)
 		return append(into, it), true
 	}
 	o := b.host.origin(scope.Origin(d.URL))
@@ -253,6 +274,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 		c.leaveOut(b, d, "robots")
 		return into, true
 	}
+	b.take(d)
 	return append(into, it), true
 }
 

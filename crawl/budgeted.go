@@ -37,7 +37,7 @@ type budgetedCycle struct {
 var _ visit = (*budgetedCycle)(nil)
 
 func (v *budgetedCycle) manner() manner {
-	return manner{fromQueue: true, tries: 1, backsOff: true} // each request is of the budget
+	return manner{fromQueue: true, tries: 1, backsOff: true, leavesPoor: true} // each request is of the budget
 }
 
 func (v *budgetedCycle) begin() error {

@@ -88,6 +88,8 @@ type cycle struct {
 	traps    *scope.Traps
 	lists    scope.Lists
 	rows     document.Rows // of its pages
+	worth    worth
+	turn     turn // documents of later turns wait
 	admission
 
 	inflight  int
@@ -136,7 +138,7 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 	now := c.loop.clock.Now()
 	cy := &cycle{
 		site: s, run: r, rec: rec, resumed: rec.Cycle != 0, began: now, counted: now, traps: scope.NewTraps(), lists: scope.Lists{Doc: c.doc},
-		heeded: map[*origin]bool{}, seen: observations{repeats: map[graph.Node]int{}}, rows: document.Rows{Common: site.Rows},
+		worth: worth{off: site.Rules.All}, heeded: map[*origin]bool{}, seen: observations{repeats: map[graph.Node]int{}}, rows: document.Rows{Common: site.Rows},
 	}
 	counts, err := c.db.Counters(site.ID)
 	if err != nil {
@@ -153,6 +155,7 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 	if err != nil {
 		return nil, err
 	}
+	cy.worth.params.Ignore(site.SameParams)
 	cy.stored = *rec
 	first, err := c.db.Cycle(site.ID, site.FirstCycle)
 	switch {
@@ -397,7 +400,7 @@ func (c *cycle) close() {
 	if crawl.err == nil {
 		crawl.fail(c.conclude())
 	}
-	c.admission, c.traps, c.seen.repeats, c.lists, c.heeded = admission{}, nil, nil, scope.Lists{}, nil
+	c.admission, c.traps, c.seen.repeats, c.lists, c.heeded, c.worth = admission{}, nil, nil, scope.Lists{}, nil, worth{}
 	r := c.run
 	c.site.startNext()
 	r.sub()
@@ -425,6 +428,7 @@ func (c *cycle) conclude() error {
 	}
 	slices.Sort(s.Traps)
 	s.Rows = c.rows.Common
+	c.tellLeftOut()
 	whole := c.visit.whole(counts)
 	switch {
 	case s.State == store.SitePaused:
@@ -465,6 +469,10 @@ func (c *cycle) reopen() {
 	c.rec.Done, c.rec.Ended, c.failure, c.limit = false, 0, "", ""
 	c.traps, c.heeded, c.lists.Doc = scope.NewTraps(), map[*origin]bool{}, c.crawl().doc
 	c.seen.repeats = map[graph.Node]int{}
+	c.worth.off = c.site.Rules.All
+	c.worth.params.Ignore(c.site.SameParams)
+	c.crawl().save()
+	c.crawl().fail(c.learnAll())
 	c.run.pending++
 	c.site.State, c.site.Reason = store.SiteCrawling, ""
 	c.touch()

@@ -9,30 +9,51 @@ import (
 // reasonDeferred is why URLs wait that have been put off, see scope.Lists.
 const reasonDeferred = "put off until nothing else is left: little of what its list names is there, or too little of that was tried"
 
-// defers reports whether d, which the store's queue comes to, is to wait until the end, and
-// notes it so.
+// A wait is what a backlog knows of the documents that its cursor has passed over because their
+// turn had not come, and of the second cursor that comes back for them. They are not counted as in
+// line until it does.
+type wait struct {
+	turns   [numTurns]bool // some wait for these
+	first   graph.Node     // none before it waits; graph.None: none waits at all
+	back    bool           // the second cursor is at work
+	at, end graph.Node     // where it is, and how far it goes
+}
+
+// defers reports whether d, which the store's queue comes to, is not handed out now: because it
+// waits for a later turn, or is left out in the last one.
 func (b *backlog) defers(d *store.Doc) bool {
 	c := b.cycle
-	if !c.visit.manner().doubts {
-		return false
-	}
-	why, err := c.lists.Doubt(d)
-	c.crawl().fail(err)
-	if why == "" {
-		return false
-	}
-	b.deferred = min(b.deferred, d.ID)
-	b.later++
-	b.add(-1)
-	if d.Reason != reasonDeferred {
-		if !d.Main {
-			c.traps.Tell(why)
+	t := c.due(d)
+	if t < dueDoubtful && c.visit.manner().doubts {
+		why, err := c.lists.Doubt(d)
+		c.crawl().fail(err)
+		if why != "" {
+			t = dueDoubtful
+			if d.Reason != reasonDeferred {
+				if !d.Main {
+					c.traps.Tell(why)
+				}
+				d.Reason = reasonDeferred
+				c.crawl().fail(c.crawl().db.Put(d))
+			}
 		}
-		d.Reason = reasonDeferred
-		c.crawl().fail(c.crawl().db.Put(d))
 	}
+	switch {
+	case t > c.turn:
+		b.wait.turns[t] = true
+		b.wait.first = min(b.wait.first, d.ID)
+	case t == dueNever:
+		c.stop(b, d)
+		return true
+	case !c.waits(t):
+		return false
+	}
+	b.add(-1)
 	return true
 }
+
+// waits reports whether documents of a turn wait for another cycle.
+func (c *cycle) waits(t turn) bool { return t == dueLast && c.visit.manner().leavesPoor }
 
 // linked notes that a page links to a document that may have been put off.
 func (c *Crawl) linked(id graph.Node, by *store.Doc, kind store.LinkKind) {
@@ -52,32 +73,63 @@ func (c *Crawl) linked(id graph.Node, by *store.Doc, kind store.LinkKind) {
 	}
 }
 
-// undefer notes that d is not to wait until the end any more. It reports whether it was.
+// undefer notes that d is not put off for what its list names any more. It reports whether it was,
+// and has to be put in line by name.
 func (b *backlog) undefer(d *store.Doc) bool {
 	if d.Reason != reasonDeferred {
 		return false
 	}
 	d.Reason = ""
 	b.cycle.crawl().fail(b.cycle.crawl().db.Put(d))
-	if b.deferred == graph.None || d.ID < b.deferred || b.last != graph.None && d.ID > b.last {
-		return false // the queue has not come to it yet
-	}
-	b.later--
-	return true
+	return !b.ahead(d.ID)
 }
 
-// resumeDeferred puts what was put off in line again, when nothing else is left. It reports
-// whether there was any.
+// ahead reports whether a cursor of the backlog will come to a document of the store's queue.
+func (b *backlog) ahead(id graph.Node) bool {
+	return b.cycle.visit.manner().fromQueue && (b.last == graph.None || id > b.last || b.wait.back && (b.wait.at == graph.None || id > b.wait.at) && id <= b.wait.end)
+}
+
+// resumeDeferred begins the next turn of documents that wait, when nothing else is left. It reports
+// whether there are any.
 func (c *cycle) resumeDeferred() (any bool) {
-	for _, b := range c.backlogs {
-		if b.deferred != graph.None && b.host.givenUp == "" {
-			b.last, b.deferred = b.deferred-1, graph.None // the one before 0 is graph.None
-			n := b.later
-			b.later = 0
-			b.add(n)
-			c.lists.Over, any = true, any || n > 0
-			c.loop().wake(b.host)
+	for t := c.turn + 1; t < numTurns && !any; t++ {
+		if c.waits(t) {
+			continue
+		}
+		for _, b := range c.backlogs {
+			if b.wait.turns[t] && b.host.givenUp == "" {
+				any = b.comeBack() || any
+			}
+		}
+		if any {
+			c.turn = t
+			c.lists.Over = t >= dueDoubtful
+			for _, b := range c.backlogs {
+				if b.wait.first != graph.None && b.host.givenUp == "" {
+					b.comeBack()
+				}
+			}
 		}
 	}
 	return any
+}
+
+// comeBack sends the second cursor over what waits, all of which is in line from here on. What is
+// to wait on it passes over once more. It reports whether there is anything.
+func (b *backlog) comeBack() bool {
+	n, from := 0, b.wait.first-1 // the one before 0 is graph.None
+	crawl, end := b.cycle.crawl(), b.last
+	crawl.fail(crawl.db.Queue(b.cycle.site.ID, b.host.name, from, func(id graph.Node) bool {
+		if id > end {
+			return false
+		}
+		if _, ok := crawl.inHand[id]; !ok {
+			n++
+		}
+		return true
+	}))
+	b.wait = wait{first: graph.None, back: n > 0, at: from, end: end}
+	b.add(n)
+	b.cycle.loop().wake(b.host)
+	return n > 0
 }

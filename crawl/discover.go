@@ -56,6 +56,10 @@ func (c *cycle) discover(by *store.Doc, found []document.Link) []store.Link {
 // nowhere that is worth a number. by is the document with the link; nil: robots.txt.
 func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok bool) {
 	crawl := c.crawl()
+	given := f.URL
+	if f.URL = c.identity(given); f.URL != given && f.Given == "" {
+		f.Given = given
+	}
 	id, err := crawl.db.Find(f.URL)
 	if err == nil {
 		if f.LastMod != 0 || f.Published != 0 {
@@ -66,6 +70,9 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		}
 		if len(c.site.Soft404) > 0 && (f.Kind == store.ViaSitemap || f.Kind == store.ViaFeed) {
 			c.listed(id, by)
+		}
+		if !f.NoFollow {
+			c.followed(id)
 		}
 		if c.lists.Suspect && by != nil && f.Kind != store.ViaSitemap && f.Kind != store.ViaFeed {
 			crawl.linked(id, by, f.Kind)
@@ -82,7 +89,7 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 	d := store.NewDoc(f.URL, owner.site.ID)
 	d.Given, d.Via, d.LastMod, d.Published = f.Given, f.Kind, f.LastMod, f.Published
 	d.Discovered, d.Cycle = crawl.now(), owner.number(c)
-	d.Main, d.Action = f.Main, f.Action
+	d.Main, d.Action, d.NoFollow = f.Main, f.Action, f.NoFollow
 	if by != nil {
 		d.FoundOn = by.ID
 		d.Depth = by.Depth + 1
@@ -95,13 +102,10 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		c.run.opt.Log.Warn("a seed redirects out of the scope of its site: nothing there is fetched; give the target as a seed, or --scope domain", "seed", by.URL, "target", f.URL)
 		c.trouble = "redirects to " + f.URL + ", which is outside of its scope"
 	}
-	if !off {
-		if why := c.traps.Check(f.URL); why != "" {
-			c.report(d, "trap: "+why)
-			return 0, false, false
-		}
-	}
 	d.New = novelty.Of(owner.site.Site, d.Cycle, by)
+	if owner == c {
+		c.known(d, given)
+	}
 	if why := owner.site.scope.Skip(d); why != "" && !(d.Main && d.Via == store.ViaNone) {
 		d.State, d.Reason = store.Skipped, why
 	} else if owner.full {
@@ -113,6 +117,10 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		crawl.fail(err)
 		return 0, false, false
 	case added && d.State == store.Queued:
+		owner.see(d)
+		if owner == c && !f.NoFollow {
+			c.worth.fresh = append(c.worth.fresh, f.URL)
+		}
 		owner.found(d, by != nil && owner == c)
 	case added:
 		owner.report(d, d.Reason)

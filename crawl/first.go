@@ -19,6 +19,9 @@ func (v *firstVisit) manner() manner {
 
 func (v *firstVisit) begin() error {
 	v.spent() // under other rules, or after a crash, a limit may be reached already
+	if err := v.learnAll(); err != nil {
+		return err
+	}
 	return v.queueAll()
 }
 

@@ -289,6 +289,7 @@ func (l *Loop) take(j *job) {
 		l.release(j, now)
 	default:
 		c.answered(j)
+		j.backlog.untake(j.id)
 		l.release(j, now)
 		c.visit.spent()
 		l.acquainted(h)
@@ -312,5 +313,5 @@ func (c *cycle) request(j *job) {
 	if j.work == fetchOld {
 		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
 	}
-	j.read = document.Options{URL: d.URL, Actions: c.loop().client.Identifies(d.URL), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
+	j.read = document.Options{URL: d.URL, Actions: c.loop().client.Identifies(d.URL), Texts: c.doubts(d, j.work == fetchNew), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
 }

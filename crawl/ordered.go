@@ -18,6 +18,7 @@ type ordered struct {
 	node   map[graph.Node]graph.Node // explorer's number by document
 	doc    []graph.Node              // document by explorer's number
 	most   int                       // named at once
+	waits  []graph.Node              // named before their turn, see cycle.due
 }
 
 var _ visit = (*ordered)(nil)
@@ -43,6 +44,7 @@ func (v *ordered) begin() error {
 	db := v.crawl().db
 	var seen []*store.Doc
 	if err := db.SiteDocs(v.site.ID, func(d *store.Doc) bool {
+		v.learn(d)
 		if d.FoundOn == graph.None {
 			v.tellSource(d)
 		}
@@ -119,7 +121,33 @@ func (v *ordered) answered(a *answer) {
 
 func (v *ordered) idle() (over bool, err error) {
 	v.name()
-	return v.open == 0, nil
+	if v.open > 0 || len(v.waits) == 0 {
+		return v.open == 0, nil
+	}
+	all := v.waits
+	v.waits, v.turn = nil, dueNever
+	docs := make([]*store.Doc, len(all))
+	for i, id := range all {
+		d, err := v.crawl().doc(id)
+		if err != nil {
+			return false, err
+		}
+		docs[i] = d
+		v.turn = min(v.turn, v.due(d))
+	}
+	for _, d := range docs {
+		v.put(d)
+	}
+	return false, nil
+}
+
+// put puts a document in line that the explorer has named, or has it wait for its turn.
+func (v *ordered) put(d *store.Doc) {
+	if v.due(d) > v.turn {
+		v.waits = append(v.waits, d.ID)
+		return
+	}
+	v.backlogOf(d).enqueue(fetchNew, d.ID)
 }
 
 // name has the explorer name as many documents as may be in line at once.
@@ -143,6 +171,6 @@ func (v *ordered) name() {
 			v.policy.Observe(n, nil) // left out by the rules
 			continue
 		}
-		v.backlogOf(d).enqueue(fetchNew, d.ID)
+		v.put(d)
 	}
 }

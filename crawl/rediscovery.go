@@ -59,7 +59,7 @@ func (v *rediscovery) prepare(waited func(d *store.Doc), old func(b *backlog, d 
 		return err
 	}
 	return crawl.db.SiteDocs(s.ID, func(d *store.Doc) bool {
-		v.traps.Learn(d.URL)
+		v.learn(d)
 		v.where.know(d)
 		switch {
 		case d.State == store.Queued:

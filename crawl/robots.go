@@ -140,7 +140,7 @@ func (c *cycle) wellKnown(url string, named bool) {
 		crawl.fail(err)
 		return
 	}
-	due := named && !d.Named || c.due(d)
+	due := named && !d.Named || c.again(d)
 	if !d.Main || d.Named != named {
 		d.Main, d.Named = true, named
 		crawl.fail(crawl.db.Put(d))
@@ -153,10 +153,10 @@ func (c *cycle) wellKnown(url string, named bool) {
 // maxDoubled is how often the wait for a well-known document that was never there doubles.
 const maxDoubled = 5
 
-// due reports whether a well-known document that was never there is to be asked for in this
+// again reports whether a well-known document that was never there is to be asked for in this
 // cycle: in full recrawls always, else after 1, 2, 4 … 32 cycles of its site, as these requests
 // are beyond the budget. O(1): it looks back no further than the wait.
-func (c *cycle) due(d *store.Doc) bool {
+func (c *cycle) again(d *store.Doc) bool {
 	if !c.visit.manner().backsOff || d.Kind != store.Unseen || d.Visits == 0 {
 		return true
 	}

@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"forage/crawl/scope"
 	"forage/fetch"
@@ -21,6 +22,7 @@ func (c *Crawl) reconsider(s *store.Site, sc *scope.Scope, open *cycle) (out, ba
 	}
 	if open != nil {
 		open.reconsider = true
+		open.worth.off = s.Rules.All
 	}
 	var failed error
 	err = c.db.SiteDocs(s.ID, func(d *store.Doc) bool {
@@ -33,6 +35,8 @@ func (c *Crawl) reconsider(s *store.Site, sc *scope.Scope, open *cycle) (out, ba
 			return true
 		case why != "" && (d.State != store.Skipped || isRule(d.Reason)):
 			d.State, d.Reason = store.Skipped, why
+		case why == "" && s.Rules.All && d.State == store.Skipped && strings.HasPrefix(d.Reason, store.StoppedReason):
+			d.State, d.Reason = store.Queued, ""
 		case why == "" && d.State == store.Skipped && isRule(d.Reason):
 			d.State, d.Reason = store.Queued, ""
 			if d.Visits > 0 {

@@ -36,14 +36,15 @@ type visit interface {
 
 // A manner is how a kind of visit treats documents and hosts.
 type manner struct {
-	first     bool // all that it finds was there before: nothing is new, links gained are not told
-	fromQueue bool // what waits in the store's queue is handed out, in the order of its numbers
-	patient   bool // it waits for hosts that are overloaded; others leave them alone until their next cycle
-	tries     int  // requests for an old document until it counts as failed
-	probes    bool // it asks for a path that should not exist
-	doubts    bool // URLs of lists that name little that is there are put off
-	admits    bool // hosts of a domain are made acquaintance with a few at a time
-	backsOff  bool // it asks in ever fewer cycles for well-known documents that were never there
+	first      bool // all that it finds was there before: nothing is new, links gained are not told
+	fromQueue  bool // what waits in the store's queue is handed out, in the order of its numbers
+	patient    bool // it waits for hosts that are overloaded; others leave them alone until their next cycle
+	tries      int  // requests for an old document until it counts as failed
+	probes     bool // it asks for a path that should not exist
+	doubts     bool // URLs of lists that name little that is there are put off
+	admits     bool // hosts of a domain are made acquaintance with a few at a time
+	leavesPoor bool // what yields next to nothing waits for another cycle
+	backsOff   bool // it asks in ever fewer cycles for well-known documents that were never there
 }
 
 // fetches is how often a document is asked for in one run before it counts as failed.

@@ -144,6 +144,9 @@ type Doc struct {
 	Action          bool  // a link called it something that is done when it is fetched
 	Stub            bool  // New is MaybeNew only because it led away by meta refresh whenever it was fetched
 
+	Yield    uint8 // what its first answer brought, a yield.Outcome; 0: not known
+	NoFollow bool  // only links with rel=nofollow lead to it
+
 	stored bool  // there is a record in the store
 	was    tally // what the record in the store counts as
 }
@@ -247,6 +250,8 @@ var docFields = record.New(
 	record.Int(58, func(d *Doc) *Time { return &d.Moved }),
 	record.Uint(59, func(d *Doc) *Cycle { return &d.MovedIn }),
 	record.Node(60, func(d *Doc) *graph.Node { return &d.MovedFrom }),
+	record.Uint(61, func(d *Doc) *uint8 { return &d.Yield }),
+	record.Bool(62, func(d *Doc) *bool { return &d.NoFollow }),
 )
 
 func (d *Doc) encode() []byte {

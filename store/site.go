@@ -43,7 +43,24 @@ type Site struct {
 	Looked     int      `json:"looked,omitempty"`      // fetches of pages for no reason but that lists had dropped them
 	Departed   int      `json:"departed,omitempty"`    // of these, of pages that were not there
 	Rows       []uint64 `json:"rows,omitempty"`        // digests of rows of links that many of its pages have, see document.Rows
+
+	SameParams   []string `json:"same_params,omitempty"`   // parameters that do not change the page, and are left out of URLs
+	NeededParams []string `json:"needed_params,omitempty"` // parameters that were taken for such, and are not
+
+	LeftOut []LeftOut `json:"left_out,omitempty"` // groups of URLs that are not fetched, as others of them brought nothing
 }
+
+// A LeftOut is a group of URLs of a site that are not fetched, because others that look like them
+// brought nothing. They are documents that are Skipped, with StoppedReason and the group.
+type LeftOut struct {
+	Group   string `json:"group"`   // "?replytocom=", "/*/feed/"
+	URLs    int64  `json:"urls"`    // left out
+	Fetched int64  `json:"fetched"` // of the group
+	Why     string `json:"why"`     // what these brought, for people
+}
+
+// StoppedReason begins the reason of a document that is left out with its group.
+const StoppedReason = "yield: "
 
 // ShellText says, for people, what a site is of which Shell is true.
 func (s *Site) ShellText() string {
@@ -64,6 +81,7 @@ type Rules struct {
 	MaxDepth     int      `json:"max_depth,omitempty"`     // in links from a seed; -1: the seeds alone; 0: no limit
 	Budget       int      `json:"budget,omitempty"`        // fetches in the first visit; 0: no limit
 	DelayMillis  int64    `json:"delay_ms"`                // least gap between two requests to a host
+	All          bool     `json:"all,omitempty"`           // also what seems to bring nothing is fetched
 	Robots       string   `json:"robots,omitempty"`        // "ignore", or "" for obey
 	AllowPrivate []string `json:"allow_private,omitempty"` // ranges of addresses that are asked although they are not public
 	Contact      string   `json:"contact,omitempty"`       // who answers for Robots "ignore"

@@ -105,6 +105,7 @@ their file says. Where one of these logs in, links that look like actions are no
 	f.StringVar(&rules.Scope, "scope", "host", "what belongs to the site of a URL: host, domain or prefix")
 	f.StringArrayVar(&rules.Include, "include", nil, "fetch only URLs that match this regular expression (repeatable)")
 	f.StringArrayVar(&rules.Exclude, "exclude", nil, "do not fetch URLs that match this regular expression (repeatable; wins)")
+	f.BoolVar(&rules.All, "all", false, "fetch everything, also URLs that are left out because others like them brought nothing (see 'forage status')")
 	f.IntVar(&rules.MaxPages, "max-pages", 0, "pages of a site (0: no limit)")
 	f.IntVar(&depth, "max-depth", -1, "links from a seed (-1: no limit)")
 	f.IntVar(&rules.Budget, "budget", 0, "fetches of a site (0: no limit)")

@@ -207,6 +207,15 @@ func reason(d *store.Doc, site *store.Site) string {
 		if d.LeftOut() {
 			return "left out since it was fetched: " + why + skips[why]
 		}
+		if group, ok := strings.CutPrefix(why, store.StoppedReason); ok {
+			why = "left out: URLs like it brought nothing"
+			for _, g := range site.LeftOut {
+				if g.Group == group {
+					why = fmt.Sprintf("left out: of %s %s fetched, %s", g.Group, were(g.Fetched), g.Why)
+				}
+			}
+			return why + "; 'forage crawl --all' fetches it, or give it as a URL"
+		}
 		return "not fetched: " + why + skips[why]
 	case store.Failed:
 		return fmt.Sprintf("could not be fetched (%d tries): %s", d.Attempts, why)
@@ -230,6 +239,14 @@ func reason(d *store.Doc, site *store.Site) string {
 		s += "; it was given by hand"
 	}
 	return s
+}
+
+// were is how many documents something happened to.
+func were(n int64) string {
+	if n == 1 {
+		return "1 was"
+	}
+	return fmt.Sprintf("%d were", n)
 }
 
 // skips tells what the short reasons mean, of which a rule of the site is one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -116,7 +117,7 @@ type siteStatus struct {
 	Failed     int64    `json:"failed"`
 	Skipped    int64    `json:"skipped"`
 	Actions    int64    `json:"actions"`  // of these, links that look like actions where forage is logged in
-	LeftOut    int64    `json:"left_out"` // of these, pages and lists that were fetched before the rule came
+	LeftOut    int64    `json:"left_out"` // of these, what was fetched before the rule came, and the URLs of LeftOutGroups
 	Fetches    int64    `json:"fetches"`
 	Errors     int64    `json:"errors"`
 	Bytes      int64    `json:"bytes"`
@@ -127,12 +128,16 @@ type siteStatus struct {
 	NeedsJS    bool     `json:"needs_javascript"`
 	Shell      bool     `json:"shell"` // every path answers with the same page
 	Traps      []string `json:"traps"`
+	SameParams []string `json:"same_params"` // parameters that do not change the page, and are left out of URLs
+	// LeftOutGroups are URLs that are not fetched because others like them brought nothing.
+	LeftOutGroups []store.LeftOut `json:"left_out_groups"`
 	// Waiting counts the queued and failed documents by the reason that holds them back.
 	Waiting map[string]int `json:"waiting"`
 
 	shellText string
 
 	Discovery *discoveryStatus `json:"discovery"` // null: no cycle has visited it again
+	ruledOut  int64            // part of LeftOut
 }
 
 type cycleStatus struct {
@@ -175,6 +180,11 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 			Partial: orNull(site.PartialWhy), NeedsJS: site.NeedsJS, Shell: site.Shell(c), Traps: append([]string{}, site.Traps...), Waiting: map[string]int{},
 		}
 		row.shellText = site.ShellText()
+		row.ruledOut, row.SameParams = row.LeftOut, append([]string{}, site.SameParams...)
+		row.LeftOutGroups = append([]store.LeftOut{}, site.LeftOut...)
+		for _, g := range site.LeftOut {
+			row.LeftOut += g.URLs
+		}
 		if site.Partial && row.Partial == nil {
 			row.Partial = "the first visit did not see all of it"
 		}
@@ -260,8 +270,17 @@ func (s *status) print(w io.Writer, hubs bool) error {
 		if r.Actions > 0 {
 			fmt.Fprintf(w, "  %s: %s not followed, as forage is logged in there and they look like actions (log out, delete, cart)\n", r.Site, plural(r.Actions, "link"))
 		}
-		if r.LeftOut > 0 {
-			fmt.Fprintf(w, "  %s: %s left out by rules that came later; 'forage pages --include-excluded' lists them\n", r.Site, plural(r.LeftOut, "document"))
+		if r.ruledOut > 0 {
+			fmt.Fprintf(w, "  %s: %s left out by rules that came later; 'forage pages --include-excluded' lists them\n", r.Site, plural(r.ruledOut, "document"))
+		}
+		for _, g := range r.LeftOutGroups[:min(len(r.LeftOutGroups), shownLeftOut)] {
+			fmt.Fprintf(w, "  %s: %s\n", r.Site, leftOutText(&g))
+		}
+		if more := len(r.LeftOutGroups) - shownLeftOut; more > 0 {
+			fmt.Fprintf(w, "  %s: and %s of URLs left out; --json lists them, 'forage crawl --all' fetches them\n", r.Site, plural(int64(more), "more group"))
+		}
+		if len(r.SameParams) > 0 {
+			fmt.Fprintf(w, "  %s: parameters that do not change the page, left out of URLs: %s\n", r.Site, strings.Join(r.SameParams, ", "))
 		}
 		for _, trap := range r.Traps {
 			fmt.Fprintf(w, "  %s: trap: %s\n", r.Site, trap)
@@ -287,6 +306,14 @@ func (s *status) print(w io.Writer, hubs bool) error {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%v\t%v\t%s\t%d\t%d\t%d\t%s\n", c.Cycle, c.Site, c.Kind, orDash(c.Policy), orDash(c.At), took(c), c.Fetched, c.Refetched, c.NewPages, percent(c.Overhead))
 	}
 	return t.Flush()
+}
+
+// shownLeftOut is of how many groups of URLs that are left out people are told.
+const shownLeftOut = 10
+
+// leftOutText tells of a group of URLs that are left out, for people.
+func leftOutText(g *store.LeftOut) string {
+	return fmt.Sprintf("%s of %s left out: %s fetched, %s", plural(g.URLs, "URL"), g.Group, plural(g.Fetched, "other"), g.Why)
 }
 
 // plural is a number of things, for people.

@@ -36,6 +36,10 @@ type Content struct {
 	Links     []Link     // in the order of the document, repeated ones included
 	NoIndex   bool       // robots rules in it forbid to list it
 	Layout    link.Layout
+
+	Texts     bool     // the rest is worked out: Options.Texts
+	Blocks    []uint64 // of text, see link.Page.Blocks
+	TextShape uint64   // the same
 }
 
 // A Link is a link as it stands in a document.
@@ -56,6 +60,7 @@ type Options struct {
 	IgnoreParams []string // query parameters that do not tell pages apart
 	Actions      bool     // work out Link.Action
 	Shapes       bool     // work out Content.Shapes
+	Texts        bool     // work out Content.Blocks
 }
 
 // A Reader reads bodies, one after another, in the same memory. The zero value is ready.
@@ -171,6 +176,10 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	c.Stub, c.Scripts, c.Routes, c.Cut = p.Moved != "", p.NeedsScript(), p.Routes, p.Truncated
 	c.NoIndex, c.Layout = p.NoIndex, p.Layout
 	c.Layout.Rows = slices.Clone(p.Layout.Rows)
+	if opt.Texts {
+		c.Texts = true
+		c.Blocks, c.TextShape = p.Blocks(nil)
+	}
 	c.Links = make([]Link, len(p.Links))
 	for i := range p.Links {
 		l := &p.Links[i]

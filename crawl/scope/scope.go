@@ -1,7 +1,7 @@
 // Package scope decides which URLs belong to a site, and which of these its rules leave out.
 //
 // Start with New, which compiles the rules of a site into a Scope; Contains and Skip judge URLs
-// and documents. Traps recognises URLs that a site makes up without end, ReadSeeds reads lists
+// and documents. Suspect tells URLs that references resolved wrongly make, ReadSeeds reads lists
 // of URLs to start from. The package sees normalised URLs only (see Normalise), and touches
 // neither network nor store.
 package scope

@@ -36,6 +36,7 @@ var imports = map[string]string{
 	"revisit":             "graph",
 	"revisit/paper":       "graph revisit",
 	"explore":             "graph",
+	"explore/yield":       "",
 	"retain":              "graph",
 	"retain/history":      "graph retain snap",
 	"frontier":            "graph",
@@ -55,7 +56,7 @@ var imports = map[string]string{
 	"crawl/plan":          "graph revisit revisit/paper store crawl/scope", // which policies need full recrawls
 	"crawl/keep":          "graph retain store",
 	"crawl/ledger":        "graph revisit revisit/paper store crawl/scope crawl/plan",
-	"crawl":               "graph explore revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
+	"crawl":               "graph explore explore/yield revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
 	"control":             "",
 	"export":              "graph graph/arcs graph/bv snap store",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store",
@@ -101,7 +102,7 @@ var modules = map[string]string{
 }
 
 // decisions are pure: they open no socket and no file, read no clock, and use no global chance.
-var decisions = []string{"seed", "explore", "revisit", "revisit/paper", "retain", "cover"}
+var decisions = []string{"seed", "explore", "explore/yield", "revisit", "revisit/paper", "retain", "cover"}
 
 var impure = []string{"net", "net/http", "os", "os/exec", "io/ioutil", "log", "log/slog", "syscall"}
 

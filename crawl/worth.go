@@ -1,0 +1,410 @@
+package crawl
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"forage/crawl/document"
+	"forage/crawl/scope"
+	"forage/explore/yield"
+	"forage/fetch"
+	"forage/graph"
+	"forage/store"
+)
+
+// A worth is what a cycle knows of the yield of its site's URLs, see package yield. It is made
+// anew from the documents of the store where a cycle begins at a site that has some (learn), so
+// that it is always that of what is committed.
+type worth struct {
+	site     yield.Site
+	params   yield.Params
+	off      bool                // everything is fetched: crawl --all
+	unlisted bool                // the site's own seed asks not to be listed, so that this says nothing
+	nofollow map[graph.Node]bool // documents that only links with rel=nofollow lead to
+	fresh    []string            // URLs that the document being read led to first
+	left     map[string]*store.LeftOut
+}
+
+// A turn is when a document of the store's queue is due: in the order of discovery, or after all
+// those of earlier turns.
+type turn uint8
+
+const (
+	dueNow      turn = iota
+	dueLater         // its group has brought little, or only rel=nofollow leads to it
+	dueLast          // its group has brought next to nothing
+	dueDoubtful      // little of what its list names is there, see scope.Lists
+	dueNever         // its group is stopped: it is left out
+	numTurns
+)
+
+// reasonStopped begins the reason of a document that is left out because its group is stopped;
+// the name of the group follows.
+const reasonStopped = store.StoppedReason
+
+// place is how package yield is told a URL of the site: hosts tell groups apart where there are
+// several.
+func (c *cycle) place(url string) string {
+	if c.site.Rules.Scope == "domain" {
+		return url[strings.Index(url, "://")+2:]
+	}
+	return scope.Path(url)
+}
+
+// see counts a document that became known.
+func (c *cycle) see(d *store.Doc) {
+	if c.worth.off {
+		return
+	}
+	c.worth.site.See(c.place(d.URL))
+	if d.NoFollow {
+		if c.worth.nofollow == nil {
+			c.worth.nofollow = map[graph.Node]bool{}
+		}
+		c.worth.nofollow[d.ID] = true
+	}
+}
+
+// followed notes that a link without rel=nofollow leads to a document.
+func (c *cycle) followed(id graph.Node) {
+	if !c.worth.nofollow[id] {
+		return
+	}
+	delete(c.worth.nofollow, id)
+	crawl := c.crawl()
+	d, err := crawl.doc(id)
+	if err == nil {
+		d.NoFollow = false
+		err = crawl.db.Put(d)
+	}
+	crawl.fail(err)
+}
+
+// learn takes in what an earlier run or cycle has brought, a document at a time in the order of
+// their numbers.
+func (c *cycle) learn(d *store.Doc) {
+	w := &c.worth
+	if group, ok := strings.CutPrefix(d.Reason, reasonStopped); ok && d.State == store.Skipped {
+		w.leftOut(group).URLs++
+	} else if d.State == store.Skipped {
+		return
+	}
+	c.see(d)
+	if d.Visits > 0 {
+		w.params.Met(c.place(d.URL), c.site.SameParams)
+	}
+	if o := brought(d); o != yield.None && !w.off {
+		w.unlisted = w.unlisted || o == yield.NoIndex && d.Seed
+		w.site.Fetched(c.place(d.URL), o)
+	}
+}
+
+// brought is what the first answer to a request for d has brought. What earlier releases fetched is
+// judged by what they noted.
+func brought(d *store.Doc) yield.Outcome {
+	switch o := yield.Outcome(d.Yield); {
+	case d.State != store.Fetched, o != yield.None:
+		return o
+	case d.Kind == store.Page && d.DuplicateOf != graph.None:
+		return yield.Duplicate
+	case d.Kind == store.Page:
+		return yield.Content
+	case d.Kind == store.Soft404:
+		return yield.Soft404
+	case d.Status == 404 || d.Status == 410:
+		return yield.Missing
+	}
+	return yield.None
+}
+
+// learnAll takes in what is known of the site, where that is more than its seeds.
+func (c *cycle) learnAll() error {
+	counts, err := c.crawl().db.Counters(c.site.ID)
+	if err != nil || counts.Known() <= int64(len(c.site.Seeds)) {
+		return err
+	}
+	return c.crawl().db.SiteDocs(c.site.ID, func(d *store.Doc) bool { c.learn(d); return true })
+}
+
+// leftOut returns the count of a group.
+func (w *worth) leftOut(group string) *store.LeftOut {
+	if w.left == nil {
+		w.left = map[string]*store.LeftOut{}
+	}
+	n := w.left[group]
+	if n == nil {
+		n = &store.LeftOut{Group: group}
+		w.left[group] = n
+	}
+	return n
+}
+
+// due says when a document that was never fetched is due.
+func (c *cycle) due(d *store.Doc) turn {
+	w := &c.worth
+	if w.off || d.Seed || d.Main {
+		return dueNow
+	}
+	switch w.site.Rank(c.place(d.URL), c.vouched(d)) {
+	case yield.Stopped:
+		return dueNever
+	case yield.Last:
+		return dueLast
+	case yield.Later:
+		return dueLater
+	}
+	if w.nofollow[d.ID] {
+		return dueLater
+	}
+	return dueNow
+}
+
+// vouched reports whether something speaks for a document of a stopped group, so that it gets a
+// chance: a list names it, or, in a cycle of discovery, a page newly links to it; but for URLs of the
+// kind of which every new page has many, and which would be told as new themselves.
+func (c *cycle) vouched(d *store.Doc) bool {
+	return scope.Listed(d) || !c.visit.manner().first && d.Cycle == c.rec.Cycle && !d.NoFollow && d.Via == store.ViaAnchor && !yield.Doubts(c.place(d.URL))
+}
+
+// stop leaves out a document of a stopped group.
+func (c *cycle) stop(b *backlog, d *store.Doc) {
+	group := ""
+	if s, ok := c.worth.site.Stopped(c.place(d.URL)); ok {
+		group = s.Group
+	}
+	c.worth.leftOut(group).URLs++
+	c.leaveOut(b, d, reasonStopped+group)
+}
+
+// take notes that a document is on its way to be fetched.
+func (b *backlog) take(d *store.Doc) {
+	if c := b.cycle; !c.worth.off && !c.worth.site.UnderWay(uint32(d.ID)) {
+		b.taken++
+		c.worth.site.Take(uint32(d.ID), c.place(d.URL))
+	}
+}
+
+// untake notes that it is not any more, for whatever reason, and has what waited for that offered
+// again.
+func (b *backlog) untake(id graph.Node) {
+	c := b.cycle
+	if !c.worth.site.UnderWay(uint32(id)) {
+		return
+	}
+	c.worth.site.Drop(uint32(id))
+	b.taken--
+	if b.holds {
+		b.holds = false
+		c.loop().wake(b.host)
+	}
+}
+
+// waitsFor reports whether a document is to wait for answers of others of its group, of which
+// nobody knows yet what they bring.
+func (b *backlog) waitsFor(d *store.Doc) bool {
+	c := b.cycle
+	return !c.worth.off && b.taken > 0 && !d.Seed && !d.Main && !c.worth.site.UnderWay(uint32(d.ID)) && c.worth.site.Crowded(c.place(d.URL))
+}
+
+// judge tells what a document brought that was fetched for the first time.
+func (a *answer) judge() {
+	c, d := a.cycle, a.doc
+	w := &c.worth
+	fresh := w.fresh
+	w.fresh = w.fresh[:0]
+	if w.off {
+		return
+	}
+	url := c.place(d.URL)
+	if a.job.work != fetchNew {
+		a.compareParams(url, false)
+		return
+	}
+	o := a.brought()
+	if !o.Good() && o != yield.None && o != yield.Duplicate {
+		for _, to := range fresh {
+			if to := c.place(to); w.site.Promises(to) && (o == yield.Moved || !w.site.Kin(url, to)) {
+				o = yield.Leads
+				break
+			}
+		}
+	}
+	w.unlisted = w.unlisted || o == yield.NoIndex && d.Seed
+	d.Yield = uint8(o)
+	w.site.Fetched(url, o)
+	a.compareParams(url, o == yield.Leads)
+}
+
+// compareParams learns from a page which parameters of URLs do not change it.
+func (a *answer) compareParams(url string, leads bool) {
+	c, d, got := a.cycle, a.doc, a.job.content
+	if got == nil || got.Kind != store.Page || d.Kind != store.Page || scope.Suspect(d.URL) != "" {
+		return
+	}
+	page := yield.Page{Digest: got.Digest, Text: yield.Text{Blocks: got.Blocks, Shape: got.TextShape}, Leads: leads}
+	if got.Canonical != "" && c.site.scope.Contains(got.Canonical) {
+		page.Canonical = c.place(got.Canonical)
+	}
+	if c.worth.params.Fetched(url, page) {
+		c.learned()
+	}
+}
+
+// learned writes down which parameters do not count from here on.
+func (c *cycle) learned() {
+	s, names := c.site, c.worth.params.Ignored()
+	for _, n := range s.SameParams {
+		if !slices.Contains(names, n) && !slices.Contains(s.NeededParams, n) {
+			s.NeededParams = append(s.NeededParams, n)
+		}
+	}
+	s.SameParams = names
+	c.crawl().fail(c.crawl().db.PutSite(s.Site))
+}
+
+// identity is a URL of the site without the parameters that were found not to count.
+func (c *cycle) identity(url string) string {
+	if c.worth.off || len(c.site.SameParams) == 0 || !strings.ContainsAny(url, "?;") || !c.site.scope.Contains(url) {
+		return url
+	}
+	origin := scope.Origin(url)
+	path := url[len(origin):]
+	for _, n := range c.site.SameParams {
+		path = yield.Without(path, n)
+	}
+	if path == "" {
+		path = "/"
+	}
+	return origin + path
+}
+
+// insists notes that the site redirects d to the same URL with a parameter that was found not to
+// count, so that it does.
+func (c *cycle) insists(to string) {
+	for _, n := range c.site.SameParams {
+		if place := c.place(to); yield.Without(place, n) != place {
+			c.worth.params.Needed(n)
+		}
+	}
+	c.learned()
+}
+
+// known is what novelty is at most for a URL that is new to the store, and came as given: parameters
+// that count no more, or again, make no page new.
+func (c *cycle) known(d *store.Doc, given string) {
+	place := c.place(given)
+	switch {
+	case given != d.URL && d.New != store.NotNew && c.worth.params.Has(place, c.site.SameParams):
+		d.New = store.NotNew
+	case d.New == store.IsNew && slices.ContainsFunc(c.site.NeededParams, func(n string) bool { return yield.Without(place, n) != place }):
+		d.New = store.MaybeNew
+	}
+}
+
+// variant leaves d out, which waits, if it differs from another document only in parameters that do
+// not count; that one is added where it is not known. It reports whether it did.
+func (c *cycle) variant(b *backlog, d *store.Doc) bool {
+	url := c.identity(d.URL)
+	if url == d.URL || d.Seed {
+		return false
+	}
+	var by *store.Doc
+	if d.FoundOn != graph.None {
+		by, _ = c.crawl().doc(d.FoundOn)
+	}
+	id, _, ok := c.target(by, &document.Link{URL: url, Kind: d.Via, NoFollow: d.NoFollow, Main: d.Main})
+	if !ok || id == d.ID {
+		return false
+	}
+	name := ""
+	for _, n := range c.site.SameParams {
+		if place := c.place(d.URL); yield.Without(place, n) != place {
+			name = n
+			break
+		}
+	}
+	group := "?" + name + "="
+	c.worth.leftOut(group).URLs++
+	c.leaveOut(b, d, reasonStopped+group)
+	return true
+}
+
+// brought is what an answer brought, but for what it leads to.
+func (a *answer) brought() yield.Outcome {
+	c, d, o, got := a.cycle, a.doc, a.job.out, a.job.content
+	switch o.Class {
+	case fetch.OK:
+	case fetch.NotModified:
+		return yield.None
+	case fetch.Redirect:
+		return yield.Moved
+	case fetch.NotHTML, fetch.NoContent:
+		return yield.Other
+	case fetch.ClientError:
+		if o.Status == 401 || o.Status == 403 {
+			return yield.Refused
+		}
+		return yield.Missing
+	default:
+		return yield.Missing
+	}
+	switch {
+	case d.Kind == store.Soft404:
+		return yield.Soft404
+	case got.Kind == store.Feed || got.Kind == store.Sitemap:
+		return yield.OldList
+	case got.Kind != store.Page:
+		return yield.Other
+	case d.DuplicateOf != graph.None:
+		if other, err := c.crawl().doc(d.DuplicateOf); err == nil && other.Digest == d.Digest {
+			return yield.Duplicate
+		}
+	}
+	switch {
+	case d.Canonical != "" && c.site.scope.Contains(d.Canonical) && scope.Path(d.Canonical) != "/":
+		return yield.Canonical // unless all pages name the home page, which is a mistake
+	case got.NoIndex && !c.worth.unlisted:
+		return yield.NoIndex
+	case scope.Suspect(d.URL) != "":
+		return yield.Repeat
+	case got.Texts:
+		return c.worth.site.Read(yield.Text{Blocks: got.Blocks, Shape: got.TextShape})
+	}
+	return yield.Content
+}
+
+// doubts reports whether the text of a document that is to be fetched is to be compared with others.
+func (c *cycle) doubts(d *store.Doc, first bool) bool {
+	return !c.worth.off && !d.Main && (first && !d.Seed && yield.Doubts(c.place(d.URL)) || c.worth.params.Open())
+}
+
+// maxLeftOut bounds the groups that a site tells of.
+const maxLeftOut = 100
+
+// tellLeftOut writes down which groups the site leaves out, those of most URLs first.
+func (c *cycle) tellLeftOut() {
+	before := map[string]store.LeftOut{}
+	for _, g := range c.site.LeftOut {
+		before[g.Group] = g
+	}
+	c.site.LeftOut = nil
+	for group, n := range c.worth.left {
+		row := *n
+		if name := strings.Trim(group, "?="); slices.Contains(c.site.SameParams, name) {
+			row.Fetched, row.Why = int64(c.worth.site.Count(group)), "the page is the same without it"
+		} else if s, ok := c.worth.site.Told(group); ok {
+			row.Fetched, row.Why = int64(s.Fetched), s.Why()
+		}
+		if old := before[group]; row.Fetched < old.Fetched { // it was opened since, or what was compared is forgotten
+			row.Fetched, row.Why = old.Fetched, old.Why
+		}
+		c.site.LeftOut = append(c.site.LeftOut, row)
+	}
+	slices.SortFunc(c.site.LeftOut, func(a, b store.LeftOut) int {
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Group, b.Group))
+	})
+	if len(c.site.LeftOut) > maxLeftOut {
+		c.site.LeftOut = c.site.LeftOut[:maxLeftOut]
+	}
+}
