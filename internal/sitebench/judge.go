@@ -22,7 +22,6 @@ import (
 	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/fetch/fetchtest"
-	"forage/graph"
 	"forage/internal/software"
 	"forage/store"
 )
@@ -71,6 +70,12 @@ func ratio[A, B int | int64](a A, b B) float64 {
 	}
 	return float64(a) / float64(b)
 }
+
+// What forage revisit does where nobody says otherwise.
+const (
+	maxNew    = 1000
+	checkGone = .25
+)
 
 // judge runs a trial in a store of its own, which is removed again.
 func judge(ctx context.Context, tr trial) (_ *report, err error) {
@@ -140,7 +145,7 @@ func judge(ctx context.Context, tr trial) (_ *report, err error) {
 		now := software.Start.Add(time.Duration(week) * software.Week)
 		requests.Store(0)
 		if err := j.cycle(now, func(c *crawl.Crawl) error {
-			r, err := c.Revisit(ctx, plan.Plan{Budget: func(int) int { return tr.budget }, Text: fmt.Sprint(tr.budget)}, crawl.Options{MaxTotal: tr.most})
+			r, err := c.Revisit(ctx, plan.Plan{Budget: func(int) int { return tr.budget }, Text: fmt.Sprint(tr.budget), MaxNew: maxNew, CheckGone: checkGone}, crawl.Options{MaxTotal: tr.most})
 			if j.report.Failed && errors.Is(err, plan.ErrNoSite) {
 				r = &crawl.Result{} // the first visit has left nothing
 			} else if err != nil {
@@ -196,9 +201,18 @@ func (j *run) cycle(now time.Time, do func(*crawl.Crawl) error) error {
 func listed(v *store.View, visit func(d *store.Doc) error) error {
 	var failed error
 	err := v.SiteDocs(1, func(d *store.Doc) bool {
-		if d.IsPage() && d.DuplicateOf == graph.None {
-			failed = visit(d)
+		if !d.IsListed() {
+			return true
 		}
+		if d.Stands { // it is listed as the page that it stands for
+			of, err := v.Doc(d.DuplicateOf)
+			if err != nil {
+				failed = err
+				return false
+			}
+			d.URL = of.URL
+		}
+		failed = visit(d)
 		return failed == nil
 	})
 	if failed != nil {
@@ -254,6 +268,16 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 	told := map[int]bool{}
 	var gone []string
 	err := listed(v, func(d *store.Doc) error {
+		if d.Moved != 0 {
+			from, err := v.Doc(d.MovedFrom)
+			if err != nil {
+				return err
+			}
+			if !j.away[from.URL] {
+				j.away[from.URL] = true
+				gone = append(gone, from.URL)
+			}
+		}
 		if d.Gone != 0 {
 			if !j.away[d.URL] {
 				j.away[d.URL] = true
