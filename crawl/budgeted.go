@@ -20,11 +20,12 @@ type budgetedCycle struct {
 	rediscovery
 	done bool // the policy names no more documents
 
-	suspects []graph.Node // pages that lists have dropped, and that were not looked at yet
-	compared bool         // they include those with the content of new pages
-	ranked   bool         // suspects are in the order in which they are looked at
-	looked   int          // at such pages, in this cycle
-	looking  graph.Node   // the one that is in line; graph.None: none is
+	suspects  []graph.Node        // pages that lists have dropped, and that were not looked at yet
+	suspected map[graph.Node]bool // those that are or were among them
+	compared  bool                // they include those with the content of new pages
+	ranked    bool                // suspects are in the order in which they are looked at
+	looked    int                 // at such pages, in this cycle
+	looking   graph.Node          // the one that is in line; graph.None: none is
 
 	followed int          // documents handed out that do not count against the budget
 	behind   int          // of them, since the policy named a document
@@ -41,16 +42,24 @@ func (v *budgetedCycle) manner() manner {
 }
 
 func (v *budgetedCycle) begin() error {
-	v.waits, v.looking = map[graph.Node]bool{}, graph.None
+	v.waits, v.suspected, v.looking = map[graph.Node]bool{}, map[graph.Node]bool{}, graph.None
 	v.followed = int(v.rec.Fetched - v.rec.Refetched - v.rec.Waited) // before it was interrupted
 	if err := v.prepare(v.waited, func(_ *backlog, d *store.Doc) {
 		if d.Dropped > 0 && d.FetchedIn != v.rec.Cycle {
-			v.suspects = append(v.suspects, d.ID)
+			v.suspect(d.ID)
 		}
 	}); err != nil {
 		return err
 	}
 	return v.ledger.Begin()
+}
+
+// suspect has a page looked at as it may be gone, once in the cycle.
+func (v *budgetedCycle) suspect(id graph.Node) {
+	if !v.suspected[id] {
+		v.suspected[id] = true
+		v.suspects = append(v.suspects, id)
+	}
 }
 
 // waited takes up a document that waits from an earlier cycle: what an earlier cycle of discovery
@@ -106,9 +115,7 @@ func (v *budgetedCycle) answered(a *answer) {
 		}
 	}
 	for _, id := range a.dropped {
-		if !slices.Contains(v.suspects, id) {
-			v.suspects = append(v.suspects, id)
-		}
+		v.suspect(id)
 	}
 	crawl.fail(v.account(a, true))
 }
@@ -182,9 +189,7 @@ func (v *budgetedCycle) compare() error {
 	for _, d := range old {
 		d.Dropped++
 		v.crawl().fail(v.crawl().db.Put(d))
-		if !slices.Contains(v.suspects, d.ID) {
-			v.suspects = append(v.suspects, d.ID)
-		}
+		v.suspect(d.ID)
 	}
 	return err
 }
