@@ -22,20 +22,25 @@ type variant struct {
 	setting, candidates, signals, policy string
 }
 
+// discovering returns the policies that are compared: all but those of delay-literature.
+func discovering() []revisit.Description {
+	return slices.DeleteFunc(paper.Policies(), func(d revisit.Description) bool { return slices.Contains(refreshing, d.Name) })
+}
+
 // beyondVariants lists what is compared: in setting A every policy with and without feeds and
 // sitemaps; in B, where full recrawls never come, those that can learn without.
 func beyondVariants() []variant {
 	var out []variant
 	for _, candidates := range []string{"html", "all"} {
 		out = append(out, variant{"A", candidates, "none", "greedy"})
-		for _, d := range paper.Policies() {
+		for _, d := range discovering() {
 			out = append(out, variant{"A", candidates, "none", d.Name})
 		}
 		out = append(out, variant{"A", candidates, "none", "leader"}, variant{"A", candidates, "none", "best-stop"})
 	}
 	out = append(out, variant{"A", "all", "none", "best-folds"})
 	for _, signals := range []string{"none", "http", "lastmod"} {
-		for _, d := range paper.Policies() {
+		for _, d := range discovering() {
 			if signals == "none" || d.Name == "best" {
 				out = append(out, variant{"B", "all", signals, d.Name})
 			}
@@ -82,7 +87,7 @@ func beyond(ctx context.Context, env *Env) (*Result, error) {
 				for b := range beyondBudgets {
 					var followed [][]weekly
 					for x, o := range variants[:j] {
-						if o.candidates == v.candidates && slices.ContainsFunc(paper.Policies(), func(d revisit.Description) bool { return d.Name == o.policy }) {
+						if o.candidates == v.candidates && slices.ContainsFunc(discovering(), func(d revisit.Description) bool { return d.Name == o.policy }) {
 							followed = append(followed, tallies[i][x][b].weekly)
 						}
 					}
