@@ -261,7 +261,7 @@ func Without(url, name string) string {
 		return path
 	}
 	var out strings.Builder
-	for at := 0; at < len(query); {
+	for at := 0; at <= len(query); {
 		end := at
 		for end < len(query) && query[end] != '&' && query[end] != ';' {
 			end++

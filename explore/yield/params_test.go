@@ -114,6 +114,7 @@ func TestWithout(t *testing.T) {
 func FuzzParams(f *testing.F) {
 	f.Add("/a;s=1/b?c=2&d;e", "c")
 	f.Add("/?;&=;", "")
+	f.Add("/?0&&", "c")
 	f.Fuzz(func(t *testing.T, url, name string) {
 		got := Without(url, name)
 		if again := Without(got, name); again != got {
