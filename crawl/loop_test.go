@@ -160,6 +160,12 @@ func open(t *testing.T, change func(*Config)) *Crawl {
 	if change != nil {
 		change(&cfg)
 	}
+	return openSound(t, cfg)
+}
+
+// openSound opens a store that is sound in the end.
+func openSound(t *testing.T, cfg Config) *Crawl {
+	t.Helper()
 	c, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -39,10 +39,6 @@ const (
 	numTurns
 )
 
-// reasonStopped begins the reason of a document that is left out because its group is stopped;
-// the name of the group follows.
-const reasonStopped = store.StoppedReason
-
 // place is how package yield is told a URL of the site: hosts tell groups apart where there are
 // several.
 func (c *cycle) place(url string) string {
@@ -85,7 +81,7 @@ func (c *cycle) followed(id graph.Node) {
 // their numbers.
 func (c *cycle) learn(d *store.Doc) {
 	w := &c.worth
-	if group, ok := strings.CutPrefix(d.Reason, reasonStopped); ok && d.State == store.Skipped {
+	if group, ok := strings.CutPrefix(d.Reason, store.StoppedReason); ok && d.State == store.Skipped {
 		w.leftOut(group).URLs++
 	} else if d.State == store.Skipped {
 		return
@@ -174,7 +170,7 @@ func (c *cycle) stop(b *backlog, d *store.Doc) {
 		group = s.Group
 	}
 	c.worth.leftOut(group).URLs++
-	c.leaveOut(b, d, reasonStopped+group)
+	c.leaveOut(b, d, store.StoppedReason+group)
 }
 
 // take notes that a document is on its way to be fetched.
@@ -326,7 +322,7 @@ func (c *cycle) variant(b *backlog, d *store.Doc) bool {
 	}
 	group := "?" + name + "="
 	c.worth.leftOut(group).URLs++
-	c.leaveOut(b, d, reasonStopped+group)
+	c.leaveOut(b, d, store.StoppedReason+group)
 	return true
 }
 

@@ -41,24 +41,12 @@ func serveKind(t *testing.T, kind string, c software.Config) *kindOfSite {
 	return s
 }
 
-// openLoopback opens a store in a folder of its own, which is sound in the end.
-func openLoopback(t *testing.T, change func(*Config)) *Crawl {
+// openLoopback opens a store in a folder of its own, with so many requests at once.
+func openLoopback(t *testing.T, parallel int) *Crawl {
 	t.Helper()
 	cfg := loopback(t.TempDir())
-	change(&cfg)
-	c, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.View().Check(func(p store.Problem) { t.Error(p) }); err != nil {
-			t.Error(err)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	cfg.Parallel = parallel
+	return openSound(t, cfg)
 }
 
 // missing returns how many content pages the store has no page of.
@@ -102,7 +90,7 @@ func TestWorth(t *testing.T) {
 			t.Run(fmt.Sprint(test.kind, " cut=", cut), func(t *testing.T) {
 				t.Parallel()
 				s := serveKind(t, test.kind, software.Config{Pages: test.pages})
-				c := openLoopback(t, func(cfg *Config) { cfg.Parallel = 4 })
+				c := openLoopback(t, 4)
 				seeds := []scope.Seed{{URL: s.url + "/"}}
 				for {
 					r, err := c.Run(t.Context(), seeds, Options{MaxTotal: cut})
@@ -152,7 +140,7 @@ func TestWorthOff(t *testing.T) {
 	var asked [2][]string
 	for i, all := range []bool{false, true} {
 		s := serveKind(t, "docs", software.Config{Pages: 60})
-		c := openLoopback(t, func(cfg *Config) { cfg.Parallel = 1 })
+		c := openLoopback(t, 1)
 		if _, err := c.Run(t.Context(), []scope.Seed{{URL: s.url + "/", Rules: store.Rules{All: all}}}, Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +154,7 @@ func TestWorthOff(t *testing.T) {
 		t.Errorf("%d requests, %d when everything is fetched; first\n%v\nand\n%v", len(asked[0]), len(asked[1]), asked[0][:10], asked[1][:10])
 	}
 	s := serveKind(t, "dokuwiki", software.Config{Pages: 10})
-	c := openLoopback(t, func(cfg *Config) { cfg.Parallel = 4 })
+	c := openLoopback(t, 4)
 	for _, all := range []bool{false, true} {
 		if _, err := c.Run(t.Context(), []scope.Seed{{URL: s.url + "/", Rules: store.Rules{All: all}}}, Options{MaxTotal: 600}); err != nil {
 			t.Fatal(err)
@@ -188,7 +176,7 @@ func TestWorthOff(t *testing.T) {
 func TestWorthOrdered(t *testing.T) {
 	t.Parallel()
 	s := serveKind(t, "mediawiki", software.Config{Pages: 40})
-	c := openLoopback(t, func(cfg *Config) { cfg.Parallel = 1 })
+	c := openLoopback(t, 1)
 	if _, err := c.Run(t.Context(), []scope.Seed{{URL: s.url + "/", Rules: store.Rules{Budget: 280}}}, Options{Policy: "best"}); err != nil {
 		t.Fatal(err)
 	}

@@ -137,8 +137,5 @@ func mustParse(data []byte) *Fit {
 	return f
 }
 
-// Shipped returns the prior that comes with Best.
-func Shipped() Prior { return shipped.Prior }
-
 // PriorSites names the sites, as their histories do, to which the prior that comes with Best was fitted.
 func PriorSites() []string { return append([]string(nil), shipped.Origin.Sites...) }

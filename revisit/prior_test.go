@@ -53,7 +53,7 @@ func TestPriorOf(t *testing.T) {
 // TestParseFit: a file is read as it was written, and one that lacks a number, has others or one out
 // of its limits is refused by name.
 func TestParseFit(t *testing.T) {
-	fit := &Fit{Origin{[]string{"a", "b"}, "2/10", 87.5}, Shipped()}
+	fit := &Fit{Origin{[]string{"a", "b"}, "2/10", 87.5}, shipped.Prior}
 	good := fit.JSON()
 	got, err := ParseFit(good)
 	if err != nil || got.Prior != fit.Prior || got.Origin.Fold != "2/10" || !bytes.Equal(got.JSON(), good) {

@@ -177,7 +177,11 @@ has gone by since the last cycle. --plan stops there.
 // newKinds says which of the new pages are content, where some are not or repeat others.
 func newKinds(r *crawl.Result) string {
 	if rest := r.NewPages - r.Content + r.Copies; rest > 0 && r.Content > 0 {
-		return fmt.Sprintf(": %d content; %d lists and copies,", r.Content, rest)
+		copies := "lists and copies"
+		if rest == 1 {
+			copies = "list or copy"
+		}
+		return fmt.Sprintf(": %d content; %d %s,", r.Content, rest, copies)
 	}
 	return ""
 }

@@ -88,8 +88,9 @@ const (
 	NumRanks
 )
 
-// Parameters of the model. The figures are those of the generated sites in internal/software, and
-// were chosen so that no group of the recorded histories that we test with is ever stopped.
+// Parameters of the model. They were chosen on the generated sites in internal/software, of one seed,
+// and so that of the recorded histories that we test with feeds of tags are stopped and nothing else.
+// Other seeds and real software judge them, see docs/real-sites.md.
 const (
 	priorGood    = 1.6
 	prior        = 2.0     // weight of the prior, in fetches
@@ -202,12 +203,7 @@ func (s *Site) untried(t *set, n uint32) bool {
 	return false
 }
 
-// Expect is the expected yield of a fetch of url: the probability that it brings something.
-func (s *Site) Expect(url string) float64 {
-	t := s.find(url, false)
-	return s.expect(&t)
-}
-
+// expect is the expected yield of a fetch: the probability that it brings something.
 func (s *Site) expect(t *set) float64 {
 	p := 1.
 	for _, id := range t.id[:t.n] {

@@ -141,7 +141,8 @@ func TestUnknownFirst(t *testing.T) {
 	if bad, fresh := s.Rank("/bad/b?x=2", false), s.Rank("/other/b/?y=2", false); bad <= fresh {
 		t.Errorf("ranks %d of the bad, %d of the unknown", bad, fresh)
 	}
-	if bad, fresh := s.Expect("/bad/b?x=2"), s.Expect("/other/b/?y=2"); bad >= fresh {
+	expect := func(url string) float64 { t := s.find(url, false); return s.expect(&t) }
+	if bad, fresh := expect("/bad/b?x=2"), expect("/other/b/?y=2"); bad >= fresh {
 		t.Errorf("expected %.2f of the bad, %.2f of the unknown", bad, fresh)
 	}
 	key := uint32(0)
@@ -354,7 +355,8 @@ func FuzzSite(f *testing.F) {
 				if rank := s.Rank(url, false); (rank == Stopped) != stopped || stop.Fetched < 0 {
 					t.Fatalf("rank %d of %q, Stopped says %+v, %t", rank, url, stop, stopped)
 				}
-				if p := s.Expect(url); !(p > 0 && p <= 1) {
+				groups := s.find(url, false)
+				if p := s.expect(&groups); !(p > 0 && p <= 1) {
 					t.Fatalf("expected yield %g of %q", p, url)
 				}
 			}
