@@ -291,7 +291,7 @@ func (a *answer) sameAs(tells bool, repeated graph.Node, stood, told bool) bool 
 			if other, err := crawl.doc(id); err == nil && other.Site == d.Site && other.DuplicateOf != d.ID {
 				d.DuplicateOf = id
 				switch {
-				case other.State == store.Skipped && isRule(other.Reason): // it is not to be listed
+				case other.State == store.Skipped && isRule(other.Reason), differs(d, other): // it is not to be listed, or another page
 					d.DuplicateOf = graph.None
 				case other.IsPage():
 					if repeated == graph.None {
@@ -300,6 +300,10 @@ func (a *answer) sameAs(tells bool, repeated graph.Node, stood, told bool) bool 
 				case other.StandIn == graph.None || other.StandIn == d.ID:
 					d.Stands, other.StandIn = true, d.ID
 					crawl.fail(crawl.db.Put(other))
+				default:
+					if first, err := crawl.doc(other.StandIn); err == nil && differs(d, first) {
+						d.DuplicateOf = graph.None
+					}
 				}
 			}
 		}
@@ -319,11 +323,28 @@ func (a *answer) sameAs(tells bool, repeated graph.Node, stood, told bool) bool 
 		return false
 	}
 	d.StandIn = graph.None
-	by.Stands = false
+	if by.Stands = false; differs(by, d) {
+		by.DuplicateOf = graph.None
+		crawl.fail(crawl.db.Put(by))
+		return told
+	}
+	c.isCopy(by)
 	crawl.fail(crawl.db.Put(by))
 	d.New, d.FirstSeen, d.Cycle = by.New, by.FirstSeen, by.Cycle
 	return false
 }
+
+// differs reports whether d is no copy of the page that it names as canonical, as where a template
+// has all pages name the home page: there is something to be read on it, and the other has none of
+// that. Lists are not compared: each has some of the items of another.
+func differs(d, canonical *store.Doc) bool {
+	return canonical.IsPage() && canonical.Class != store.NoClass && readable(d) &&
+		!slices.ContainsFunc(d.Passages[:], func(p uint32) bool { return slices.Contains(canonical.Passages[:], p) })
+}
+
+// readable reports whether there is something to be read on a page: two long runs of text. One may
+// be a remark that a list is empty.
+func readable(d *store.Doc) bool { return d.Class == store.ContentPage && d.Passages[1] != 0 }
 
 // tell counts a page in what is told of the cycle: first for the first time, and as new, perhaps
 // new, or moved if told.

@@ -102,8 +102,10 @@ func brought(d *store.Doc) yield.Outcome {
 	switch o := yield.Outcome(d.Yield); {
 	case d.State != store.Fetched, o != yield.None:
 		return o
-	case d.Kind == store.Page && d.DuplicateOf != graph.None:
+	case d.Kind == store.Page && d.Repeats():
 		return yield.Duplicate
+	case d.Kind == store.Page && d.Stands:
+		return yield.None
 	case d.Kind == store.Page:
 		return yield.Content
 	case d.Kind == store.Soft404:
@@ -226,10 +228,22 @@ func (a *answer) judge() {
 			}
 		}
 	}
+	if o == yield.Canonical && d.Stands {
+		o = yield.None // it is the first with its text, see answer.isCopy
+	}
 	w.unlisted = w.unlisted || o == yield.NoIndex && d.Seed
 	d.Yield = uint8(o)
 	w.site.Fetched(url, o)
 	a.compareParams(url, o == yield.Leads)
+}
+
+// isCopy notes that a document which stood for its canonical one brought nothing after all, as
+// that one has answered: until then nobody knows whether it ever will.
+func (c *cycle) isCopy(d *store.Doc) {
+	if !c.worth.off && yield.Outcome(d.Yield) == yield.None {
+		d.Yield = uint8(yield.Canonical)
+		c.worth.site.Fetched(c.place(d.URL), yield.Canonical)
+	}
 }
 
 // compareParams learns from a page which parameters of URLs do not change it.
@@ -358,9 +372,9 @@ func (a *answer) brought() yield.Outcome {
 		}
 	}
 	switch {
-	case d.Canonical != "" && c.site.scope.Contains(d.Canonical) && scope.Path(d.Canonical) != "/":
+	case d.Canonical != "" && d.DuplicateOf != graph.None && scope.Path(d.Canonical) != "/":
 		return yield.Canonical // unless all pages name the home page, which is a mistake
-	case got.NoIndex && !c.worth.unlisted:
+	case got.NoIndex && !c.worth.unlisted && !(readable(d) && !yield.Doubts(c.place(d.URL))): // whole sites ask for it but for their home page
 		return yield.NoIndex
 	case scope.Suspect(d.URL) != "":
 		return yield.Repeat
