@@ -329,7 +329,10 @@ func (a *answer) sameAs(tells bool, repeated graph.Node, stood, told bool) bool 
 		return told
 	}
 	c.isCopy(by)
-	crawl.fail(crawl.db.Put(by))
+	if crawl.fail(crawl.db.Put(by)); by.Cycle == c.rec.Cycle { // it was counted, and d is instead
+		c.rec.Copies++
+		c.run.pages--
+	}
 	d.New, d.FirstSeen, d.Cycle = by.New, by.FirstSeen, by.Cycle
 	return false
 }

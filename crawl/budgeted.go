@@ -27,9 +27,10 @@ type budgetedCycle struct {
 	looked    int                 // at such pages, in this cycle
 	looking   graph.Node          // the one that is in line; graph.None: none is
 
-	followed int          // documents handed out that do not count against the budget
-	behind   int          // of them, since the policy named a document
-	held     []graph.Node // documents found in this cycle that are not handed out
+	followed int                 // documents handed out that do not count against the budget
+	behind   int                 // of them, since the policy named a document
+	counted  map[graph.Node]bool // of them, those in line or under way
+	held     []graph.Node        // documents found in this cycle that are not handed out
 
 	waiting []graph.Node        // documents of earlier cycles that the budget may have room for
 	waits   map[graph.Node]bool // of held and waiting, those in line
@@ -42,7 +43,7 @@ func (v *budgetedCycle) manner() manner {
 }
 
 func (v *budgetedCycle) begin() error {
-	v.waits, v.suspected, v.looking = map[graph.Node]bool{}, map[graph.Node]bool{}, graph.None
+	v.waits, v.suspected, v.counted, v.looking = map[graph.Node]bool{}, map[graph.Node]bool{}, map[graph.Node]bool{}, graph.None
 	v.followed = int(v.rec.Fetched - v.rec.Refetched - v.rec.Waited) // before it was interrupted
 	if err := v.prepare(v.waited, func(_ *backlog, d *store.Doc) {
 		if d.Dropped > 0 && d.FetchedIn != v.rec.Cycle {
@@ -90,6 +91,7 @@ func (v *budgetedCycle) holds(d *store.Doc) bool {
 	if !v.old(d) && (most == 0 || v.followed < most && v.behind < max(1, (most-v.followed+v.behind)/2)) {
 		v.followed++
 		v.behind++
+		v.counted[d.ID] = true
 		return false
 	}
 	v.held = append(v.held, d.ID)
@@ -103,8 +105,10 @@ func (v *budgetedCycle) answered(a *answer) {
 		if delete(v.waits, a.doc.ID); a.job != nil {
 			v.rec.Waited++
 		}
-	case a.job == nil && a.doc.Kind == store.Unseen: // left out, and not asked for
-		v.followed--
+	case v.counted[a.doc.ID]:
+		if delete(v.counted, a.doc.ID); a.job == nil { // left out, and not asked for
+			v.followed--
+		}
 	}
 	if a.doc.ID == v.looking {
 		if v.looking = graph.None; a.job != nil && !a.failed {
@@ -286,6 +290,7 @@ func (v *budgetedCycle) follow() (more bool, err error) {
 			v.held = append(v.held, d.ID)
 		default:
 			v.followed++
+			v.counted[d.ID] = true
 			v.backlogOf(d).enqueue(fetchNew, d.ID)
 			more = true
 		}

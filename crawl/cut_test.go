@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/internal/software"
 	"forage/store"
 )
 
@@ -136,6 +138,24 @@ func TestMaxNew(t *testing.T) {
 	}
 	if fresh := pagesOf(t, c.View(), func(d *store.Doc) bool { return d.New == store.IsNew }); len(fresh) != 43 || total != 43 {
 		t.Errorf("%d pages are new, %d were told", len(fresh), total)
+	}
+}
+
+// TestMaxNewLeftOut: what is left out unasked for makes no room for more, and what was not there
+// and is asked for again as new pages link to it takes some.
+func TestMaxNewLeftOut(t *testing.T) {
+	t.Parallel()
+	s := serveKind(t, "mediawiki", software.Config{Pages: 40, Published: 6})
+	c := openLoopback(t, 4)
+	if _, err := c.Run(t.Context(), []scope.Seed{{URL: s.url + "/"}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	s.At(software.Start.AddDate(0, 0, 7))
+	p := budgeted(10)
+	p.MaxNew = 2
+	r, err := c.Revisit(t.Context(), p, Options{})
+	if err != nil || r.NewPages == 0 || r.Fetched-r.Refetched-r.Waited > 2+1 { // the sitemap, which is not there, is asked for at a well-known place
+		t.Errorf("%d new pages, %d requests more than the budget of %d, %v", r.NewPages, r.Fetched-r.Refetched-r.Waited, r.Refetched, err)
 	}
 }
 

@@ -189,7 +189,7 @@ func (c *cycle) refound(d *store.Doc) {
 	if c.mayReopen() {
 		c.reopen()
 	}
-	if !c.closed {
+	if !c.closed && (d.Main || !c.visit.holds(d)) {
 		c.requeue(d, false)
 	}
 }

@@ -105,12 +105,14 @@ func (c *cycle) redeem(d *store.Doc) {
 		crawl.fail(err)
 		return
 	}
-	if by.Kind = store.Page; same != by.ID {
-		by.DuplicateOf = same
-	}
 	c.pages++
 	c.rec.Pages++
-	c.run.pages++
+	if by.Kind = store.Page; same != by.ID {
+		by.DuplicateOf = same
+		c.rec.Copies++
+	} else {
+		c.run.pages++
+	}
 	crawl.fail(crawl.db.Put(by))
 }
 

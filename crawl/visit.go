@@ -13,8 +13,9 @@ type visit interface {
 	// discovered tells of a document that waits in the store's queue since just now. linked: a
 	// document of the site led to it.
 	discovered(b *backlog, d *store.Doc, linked bool)
-	// holds reports whether a document that the store's queue comes to is not to be fetched now: the
-	// visit puts it in line by name later, or leaves it for another cycle.
+	// holds reports whether a document that the store's queue comes to, or that was not there and is
+	// to be asked for again, is not to be fetched now: the visit puts it in line by name later, or
+	// leaves it for another cycle.
 	holds(d *store.Doc) bool
 	// room reports whether another document may be fetched under the limits of the site.
 	room() bool

@@ -92,8 +92,10 @@ func TestWorth(t *testing.T) {
 				s := serveKind(t, test.kind, software.Config{Pages: test.pages})
 				c := openLoopback(t, 4)
 				seeds := []scope.Seed{{URL: s.url + "/"}}
+				var r *Result
 				for {
-					r, err := c.Run(t.Context(), seeds, Options{MaxTotal: cut})
+					var err error
+					r, err = c.Run(t.Context(), seeds, Options{MaxTotal: cut})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -103,6 +105,9 @@ func TestWorth(t *testing.T) {
 					if len(s.asked) > 2*test.most {
 						t.Fatalf("no end after %d requests", len(s.asked))
 					}
+				}
+				if r.Pages-r.Copies != r.Known {
+					t.Errorf("%d pages found, %d of them copies, but %d are listed", r.Pages, r.Copies, r.Known)
 				}
 				if n := len(s.asked); n > test.most {
 					t.Errorf("%d requests, want at most %d", n, test.most)

@@ -199,7 +199,7 @@ func siteField(text string, hosts []string) (f fetch.SiteField, err error) {
 	}
 	name, value, ok := strings.Cut(text, ":")
 	if !ok {
-		return f, errors.New("--header: want 'HOST Name: value'")
+		return f, errors.New("--header: want 'HOST Name: value', or 'Name: value' where one host is named")
 	}
 	f.Name = strings.TrimSpace(name)
 	if f.Value, err = expand(strings.TrimSpace(value)); err != nil {
