@@ -30,7 +30,7 @@ var actionWords = wordSet(`
 
 	delete remove destroy erase trash discard drop purge deleteaccount removeitem deletepost movetotrash
 	löschen entfernen kontolöschen supprimer effacer retirer eliminar borrar quitar suprimir excluir apagar remover
-	elimina cancella rimuovi verwijderen verwijder wissen tabort radera slett slet poista usuń usun skasuj
+	elimina cancella rimuovi verwijderen verwijder tabort radera slett slet poista usuń usun skasuj
 	smazat odstranit törlés șterge sil kaldır удалить видалити διαγραφή 削除 削除する 删除 刪除 삭제 حذف מחק
 
 	cart basket checkout addtocart addtobasket addtobag cartadd basketadd removefromcart cartremove basketremove buynow placeorder
@@ -46,6 +46,12 @@ var actionWords = wordSet(`
 
 // actionVerbs act wherever they stand in names as programs have them: deletePost, user_logout.
 var actionVerbs = wordSet(`logout logoff signout signoff login signin delete remove destroy erase trash purge unsubscribe`)
+
+// leaveVerbs are those of them that end a session, for which names may be longer.
+var leaveVerbs = wordSet(`logout logoff signout signoff`)
+
+// queryVerbs are what programs call an action in queries, where words of a language are rare.
+var queryVerbs = wordSet(`del rm`)
 
 // actionTokens are names of parameters with which a site makes sure that a request comes from a
 // page of its own: what needs that changes something.
@@ -80,23 +86,8 @@ func IsAction(rawURL string) bool {
 	_, rest, _ := strings.Cut(rawURL, "://")
 	rest, query, _ := strings.Cut(rest, "?")
 	_, path, _ := strings.Cut(rest, "/")
-	before := ""
-	for segment := range strings.SplitSeq(path, "/") {
-		if u, err := url.PathUnescape(segment); err == nil {
-			segment = u
-		}
-		segment, _, _ = strings.Cut(segment, ";")
-		if i := strings.LastIndexByte(segment, '.'); i > 0 && len(segment)-i <= 7 { // .action is the longest
-			segment = segment[:i]
-		}
-		if isActionName(segment) {
-			return true
-		}
-		word := letters(segment)
-		if before != "" && word != "" && actionWords[before+word] {
-			return true
-		}
-		before = word
+	if isActionPath(path, url.PathUnescape) {
+		return true
 	}
 	for param := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
 		name, value, _ := strings.Cut(param, "=")
@@ -106,17 +97,77 @@ func IsAction(rawURL string) bool {
 		if u, err := url.QueryUnescape(value); err == nil {
 			value = u
 		}
-		if actionTokens[letters(name)] || isActionName(name) || !freeParams[letters(name)] && isActionName(value) {
+		plain := letters(name)
+		if actionTokens[plain] || queryVerbs[plain] && plain != "rm" || isActionName(name, programs) {
+			return true
+		}
+		if strings.Contains(value, "/") { // a route, as in ?route=account/logout
+			if isActionPath(value, nil) {
+				return true
+			}
+		} else if !freeParams[plain] && (isActionName(value, programs) || queryVerbs[letters(value)]) {
 			return true
 		}
 	}
 	return false
 }
 
+// isActionPath reports whether a segment of a path acts, or two that stand one behind the other and
+// make a word. unescape, where it is not nil, is applied to each.
+func isActionPath(path string, unescape func(string) (string, error)) bool {
+	before, numbered, dated := "", false, false
+	for rest, more := path, true; more; {
+		var segment string
+		segment, rest, more = strings.Cut(rest, "/")
+		if unescape != nil {
+			if u, err := unescape(segment); err == nil {
+				segment = u
+			}
+		}
+		segment, _, _ = strings.Cut(segment, ";")
+		if i := strings.LastIndexByte(segment, '.'); i > 0 && len(segment)-i <= 7 { // .action is the longest
+			if leaveVerbs[letters(segment[i:])] { // a method, as in user.logout
+				return true
+			}
+			segment = segment[:i]
+		}
+		next, _, _ := strings.Cut(rest, "/")
+		by := titles
+		if numbered || isNumber(next) { // what stands beside a number is no title
+			by = programs
+		}
+		if isActionName(segment, by) {
+			return true
+		}
+		word := letters(segment)
+		if before != "" && word != "" && actionWords[before+word] {
+			return true
+		}
+		dated = isNumber(segment) && (dated || isYear(segment))
+		before, numbered = word, isNumber(segment) && !dated
+	}
+	return false
+}
+
+// isNumber reports whether a segment is the number of something.
+func isNumber(segment string) bool {
+	return segment != "" && strings.Trim(segment, "0123456789") == ""
+}
+
+func isYear(number string) bool {
+	return len(number) == 4 && (number[:2] == "19" || number[:2] == "20")
+}
+
+// How a name may be written.
+const (
+	titles   = "_."  // with hyphens between the words where it is a title, and not where it acts
+	programs = "_.-" // as programs write names, with hyphens, too
+)
+
 // isActionName reports whether a segment of a path, or a name or value of a query, acts: as a
-// whole, or as a name of at most three words that are written as programs write them, and not
-// with hyphens or blanks as titles are.
-func isActionName(s string) bool {
+// whole, or as a name of few words that are written as programs write them. separators stand
+// between these.
+func isActionName(s, separators string) bool {
 	if len(s) > 64 {
 		return false
 	}
@@ -126,21 +177,28 @@ func isActionName(s string) bool {
 	if actionWords[letters(s)] {
 		return true
 	}
-	if strings.ContainsAny(s, "- +") {
+	if strings.ContainsAny(s, " +") {
 		return false
 	}
-	words, verb := 0, false
+	if strings.Contains(s, "-") && separators == titles {
+		first, last, _ := strings.Cut(s, "-")
+		return first != "" && leaveVerbs[letters(last)] && !strings.Contains(last, "-") // member-logout
+	}
+	words, verb, leaves, before := 0, false, false, ""
 	start := 0
 	end := func(at int) {
 		if at > start {
 			words++
-			verb = verb || actionVerbs[letters(s[start:at])]
+			w := letters(s[start:at])
+			verb = verb || actionVerbs[w] || actionVerbs[before+w]
+			leaves = leaves || leaveVerbs[w] || leaveVerbs[before+w]
+			before = w
 		}
 		start = at
 	}
 	lower := false
 	for i, r := range s {
-		if r == '_' || r == '.' {
+		if strings.ContainsRune(separators, r) {
 			end(i)
 			start = i + 1
 		} else if unicode.IsUpper(r) && lower {
@@ -149,7 +207,7 @@ func isActionName(s string) bool {
 		lower = unicode.IsLower(r)
 	}
 	end(len(s))
-	return verb && words <= 3
+	return verb && words <= 3 || leaves && words <= 5
 }
 
 // maxActionText is how many bytes the content of an anchor may have that is called by an action.
