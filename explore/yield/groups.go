@@ -35,8 +35,17 @@ const (
 	byPrefix   = 'x'
 )
 
-// find returns the groups of url that are known; grow: those that are not are made.
-func (s *Site) find(url string, grow bool) (t set) {
+// find returns the groups of url that are known. Of the latest url they are kept as long as no group
+// is made: Rank, Crowded and Take ask for one after another.
+func (s *Site) find(url string) set {
+	if url != s.latest || url == "" {
+		s.latest, s.of = url, s.read(url, false)
+	}
+	return s.of
+}
+
+// read reads the groups off url; grow: those that are not known are made.
+func (s *Site) read(url string, grow bool) (t set) {
 	path, query, _ := strings.Cut(url, "?")
 	t.add(s.template(path, query, grow))
 	rest, text := strings.Trim(path, "/"), ""
@@ -151,6 +160,7 @@ func (s *Site) group(text []byte, grow, rare bool) int32 {
 		s.groups = append(s.groups, g)
 	}
 	s.number[key] = id
+	s.latest = "" // it may belong to this one, too
 	return id
 }
 

@@ -142,6 +142,8 @@ type Site struct {
 	number map[uint64]int32    // by key
 	once   map[uint64]struct{} // keys of literals that were seen once
 	under  map[uint32]set      // fetches under way
+	latest string              // the URL of which of are the groups; "": none, or groups were made since
+	of     set
 	buf    []byte
 	reader
 }
@@ -162,7 +164,7 @@ func (t *set) add(id int32) {
 // See counts a URL that became known. url is its path and query, for sites of several hosts with
 // the host before; each URL is to be given once.
 func (s *Site) See(url string) {
-	t := s.find(url, true)
+	t := s.read(url, true)
 	for _, id := range t.id[:t.n] {
 		s.groups[id].seen++
 	}
@@ -171,7 +173,7 @@ func (s *Site) See(url string) {
 // Rank says when url is due. vouched: something speaks for it, so that it may be fetched though
 // its group is stopped.
 func (s *Site) Rank(url string, vouched bool) Rank {
-	t := s.find(url, false)
+	t := s.find(url)
 	return s.rank(&t, vouched)
 }
 
@@ -216,7 +218,7 @@ func (s *Site) expect(t *set) float64 {
 // its groups, of which nobody knows yet whether it brings anything, and there is a doubt: its kind
 // invites it, or one brought nothing already.
 func (s *Site) Crowded(url string) bool {
-	t, invites := s.find(url, false), Doubts(url)
+	t, invites := s.find(url), Doubts(url)
 	for _, id := range t.id[:t.n] {
 		if g := &s.groups[id]; g.out >= trial && g.good < 1 && (g.bad > 0 || invites) {
 			return true
@@ -230,7 +232,7 @@ func (s *Site) Take(key uint32, url string) {
 	if _, ok := s.under[key]; ok {
 		return
 	}
-	t := s.find(url, false)
+	t := s.find(url)
 	for _, id := range t.id[:t.n] {
 		s.groups[id].out++
 	}
@@ -260,7 +262,7 @@ func (s *Site) Drop(key uint32) {
 
 // Fetched takes in what the fetch of url brought. Drop tells that it is over.
 func (s *Site) Fetched(url string, o Outcome) {
-	t := s.find(url, false)
+	t := s.find(url)
 	if o == None {
 		return
 	}
@@ -329,7 +331,7 @@ func (s *Site) Told(name string) (stop Stop, ok bool) {
 // Stopped returns the stopped group that url belongs to, the largest if there are several;
 // ok=false: to none.
 func (s *Site) Stopped(url string) (stop Stop, ok bool) {
-	t := s.find(url, false)
+	t := s.find(url)
 	var largest *group
 	for _, id := range t.id[:t.n] {
 		if g := &s.groups[id]; g.stopped() && (largest == nil || g.seen > largest.seen) {
@@ -367,7 +369,7 @@ func (s *Site) Count(name string) (fetched int) {
 // fetch, and may well be a page with something of its own. What is only known to lead on may lead in
 // a circle, as the facets of a shop do.
 func (s *Site) Promises(url string) bool {
-	t := s.find(url, false)
+	t := s.find(url)
 	for _, id := range t.id[:t.n] {
 		if g := &s.groups[id]; g.fetched >= proven && g.by[Content]*contentShare < g.fetched {
 			return false
@@ -378,6 +380,6 @@ func (s *Site) Promises(url string) bool {
 
 // Kin reports whether two URLs have the same template.
 func (s *Site) Kin(a, b string) bool {
-	x, y := s.find(a, false), s.find(b, false)
+	x, y := s.find(a), s.find(b)
 	return x.n > 0 && y.n > 0 && x.id[0] == y.id[0]
 }

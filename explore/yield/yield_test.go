@@ -141,7 +141,7 @@ func TestUnknownFirst(t *testing.T) {
 	if bad, fresh := s.Rank("/bad/b?x=2", false), s.Rank("/other/b/?y=2", false); bad <= fresh {
 		t.Errorf("ranks %d of the bad, %d of the unknown", bad, fresh)
 	}
-	expect := func(url string) float64 { t := s.find(url, false); return s.expect(&t) }
+	expect := func(url string) float64 { t := s.find(url); return s.expect(&t) }
 	if bad, fresh := expect("/bad/b?x=2"), expect("/other/b/?y=2"); bad >= fresh {
 		t.Errorf("expected %.2f of the bad, %.2f of the unknown", bad, fresh)
 	}
@@ -355,7 +355,7 @@ func FuzzSite(f *testing.F) {
 				if rank := s.Rank(url, false); (rank == Stopped) != stopped || stop.Fetched < 0 {
 					t.Fatalf("rank %d of %q, Stopped says %+v, %t", rank, url, stop, stopped)
 				}
-				groups := s.find(url, false)
+				groups := s.find(url)
 				if p := s.expect(&groups); !(p > 0 && p <= 1) {
 					t.Fatalf("expected yield %g of %q", p, url)
 				}
@@ -443,5 +443,35 @@ func BenchmarkSite(b *testing.B) {
 		s.Take(1, url)
 		s.Fetched(url, Content)
 		s.Drop(1)
+	}
+}
+
+// TestFind: the groups that are kept of the latest URL are those that it has, whatever was made or
+// forgotten since.
+func TestFind(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var s Site
+	name := func() string {
+		return string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26)))
+	}
+	urls, asked := []string{"/a/b?c=d"}, ""
+	for range 20_000 {
+		url := urls[r.IntN(len(urls))]
+		switch r.IntN(4) {
+		case 0:
+			url = "/" + name() + "/" + name() + "?" + name() + "=" + name()
+			s.See(url)
+			urls[r.IntN(len(urls))] = url
+			urls = append(urls, url)[:min(len(urls)+1, 100)]
+		case 1:
+			s.Fetched(url, Duplicate)
+		default:
+			for _, url := range []string{asked, url} {
+				if got, want := s.find(url), s.read(url, false); got != want {
+					t.Fatalf("%s is of %v, want %v", url, got, want)
+				}
+			}
+			asked = url
+		}
 	}
 }
