@@ -103,9 +103,9 @@ func TestCoverageEstimate(t *testing.T) {
 		policies = append(policies, "index", "feeds-first")
 	}
 	// How far the mean estimate may be off at a budget of 3 and at others, in percentage points, by policy
-	// and set: the estimator was chosen on the first. With 3 fetches a week best hardly looks at what it
-	// expects nothing of, so that there is little to tell what that hides.
-	off := map[string]map[string][2]float64{"best": {"sites": {4, 3}, "sites-more": {11, 3}}, "round-robin": {"sites": {7, 7}, "sites-more": {6, 6}}}
+	// and set. With 3 fetches a week best hardly looks at what it expects nothing of: what that hides is
+	// estimated by a prior alone, and differs by site.
+	off := map[string]map[string][2]float64{"best": {"sites": {3.5, 1.5}, "sites-more": {7, 2}}, "round-robin": {"sites": {7, 7}, "sites-more": {6, 6}}}
 	for _, set := range []string{"sites", "sites-more"} {
 		t.Run(set, func(t *testing.T) {
 			all := estimates(t, set, policies)
@@ -127,7 +127,7 @@ func TestCoverageEstimate(t *testing.T) {
 					if ok && !(math.Abs(share-truth) <= most[min(1, k/10)]) {
 						t.Errorf("%s, k = %d: %.1f%% known, the mean estimate is %.1f%%", name, k, truth, share)
 					}
-					if name == "best" && (in < .65*n || k >= 30 && (in < .85*n || width > 20)) {
+					if name == "best" && (in < .75*n || k >= 30 && (in < .85*n || width > 20)) {
 						t.Errorf("%s, k = %d: %g of %g intervals hold, %.1f points wide", name, k, in, n, width)
 					}
 				}

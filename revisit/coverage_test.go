@@ -29,7 +29,11 @@ func TestEstimate(t *testing.T) {
 		// Had the second document shown a page, its delay would have been 0 or 1: half a page hidden in
 		// a window of one cycle. The quantile of a gamma distribution with the mean 1/2 and the variance
 		// 3/4 is 2.908.
-		{"none late", 3, [][]PastRefetch{{fetch(0, 1, 7), fetch(1, 2, 0)}}, Coverage{Found: 7, Known: 7, Share: 1, Low: 7 / (7 + 2.908), High: 1}},
+		{"none late", 2, [][]PastRefetch{{fetch(0, 1, 7), fetch(1, 2, 0)}}, Coverage{Found: 7, Known: 7, Share: 1, Low: 7 / (7 + 2.908), High: 1}},
+		// With a third one, never fetched: one third of 7/2 more, give or take as much. The quantile for the
+		// mean 1/2 + 7/6 and the variance 3/4 + (7/6)² is 5.459.
+		{"none late, one never", 3, [][]PastRefetch{{fetch(0, 1, 7), fetch(1, 2, 0)}},
+			Coverage{Found: 7, Known: 7, Hidden: 7. / 6, Share: 6. / 7, Low: 7 / (7 + 5.459), High: 1}},
 		// Delays of 0, 1, 2 cycles, in a window of two. Of the four pages of the first cycle one third
 		// are of the window, of those of the second two thirds; another four have a gap that is not known.
 		// Two bursts that each contribute 2, of 4 pages each: the quantile for the mean 4 + 2 and the
