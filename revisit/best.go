@@ -88,7 +88,7 @@ func NewBest(stop float64) *Best { return newBest(&shipped.Prior, stop) }
 
 func newBest(p *Prior, stop float64) *Best {
 	return &Best{prior: p, stop: stop, clock: newClock(), patterns: newPatterns(),
-		ranking: ranking{heap: heap.Heap[scored]{Before: before}, first: make(map[alike]graph.Node)}}
+		ranking: ranking{heap: heap.Heap[scored]{Before: before}, first: make(map[alike]int32)}}
 }
 
 // Learn takes in a document.
@@ -166,7 +166,7 @@ func (b *Best) Observe(r Refetch) {
 	d := &b.docs[r.Page]
 	b.revive(r.Relinked)
 	expected := b.expect(r.Page)
-	guess := b.prior.Strength / (b.prior.Strength + b.watchedNow(d)) // the part of a guess in what is expected
+	guess := b.prior.Strength / (b.prior.Strength + b.watched(d)) // the part of a guess in what is expected
 	sure, since := b.reliability(d), d.last
 	d.last = int32(b.cycle)
 	if r.Failed {
@@ -282,6 +282,11 @@ func (b *Best) recrawled(c Cycle) {
 	}
 }
 
+// watched is what d was watched for until its last fetch, faded.
+func (b *Best) watched(d *doc) float64 {
+	return float64(d.watched) * b.sinceThen(d.last, b.prior).fade
+}
+
 // reliability is how far a fetch of d is sure to have shown what d shows: less for one that was
 // watched for long and showed little, as a sitemap that nobody keeps up to date.
 func (b *Best) reliability(d *doc) float64 {
@@ -290,5 +295,5 @@ func (b *Best) reliability(d *doc) float64 {
 		shown += b.publication(b.entries[i].pattern).weight * float64(b.entries[i].share)
 	}
 	s := b.prior.Strength
-	return math.Min(1, (s+b.prior.Reliable*shown)/(s+b.watchedNow(d)))
+	return math.Min(1, (s+b.prior.Reliable*shown)/(s+b.watched(d)))
 }

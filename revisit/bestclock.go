@@ -10,6 +10,7 @@ import "math"
 type clock struct {
 	cycle int      // the current one, from 1; 0: the first crawl
 	at    []moment // by cycle, from 0
+	ago   []ago    // of the current cycle, by cycle, from 0
 }
 
 // A moment is a cycle.
@@ -17,6 +18,12 @@ type moment struct {
 	day   float64 // since the epoch; of cycle 0 when the last document of the first crawl was fetched
 	left  float64 // log of what is left now of what was there at first, less than 0
 	watch float64 // faded: how much could be seen up to then, in publications
+}
+
+// An ago is what has come of the time since a cycle. Many documents were fetched last in the same one.
+type ago struct {
+	fade    float64 // what is left of what was seen then; 0: not worked out yet
+	pending float64 // what no look since then is worth
 }
 
 func newClock() clock { return clock{at: []moment{{}}} }
@@ -36,6 +43,7 @@ func (c *clock) begin(now Time) (days float64) {
 	c.cycle++
 	last := c.at[len(c.at)-1]
 	c.at = append(c.at, moment{day: max(day, last.day), left: last.left, watch: last.watch})
+	c.ago = append(c.ago[:0], make([]ago, len(c.at))...)
 	return c.days()
 }
 
@@ -74,9 +82,13 @@ func (c *clock) between(since, until int32) float64 {
 	return max(0, c.at[until].watch-c.at[since].watch*c.fade(since, until))
 }
 
-// watchedNow is what d was watched for until its last fetch, faded.
-func (c *clock) watchedNow(d *doc) float64 {
-	return float64(d.watched) * c.fade(d.last, int32(c.cycle))
+// sinceThen returns what has come of the time since a cycle, until tick.
+func (c *clock) sinceThen(cycle int32, p *Prior) *ago {
+	a := &c.ago[cycle]
+	if a.fade == 0 {
+		*a = ago{c.fade(cycle, int32(c.cycle)), pending(c.since(cycle), p.Delay)}
+	}
+	return a
 }
 
 // pending is what a time without a look is worth, in days: each later day less than the one before,

@@ -1,10 +1,6 @@
 package revisit
 
-import (
-	"slices"
-
-	"forage/graph"
-)
+import "slices"
 
 // A Scheduler is a Policy that can say when it wants to look again. Who spends a budget over a day asks
 // it; a cycle with a budget spends that in any case.
@@ -24,12 +20,12 @@ var _ Scheduler = (*Best)(nil)
 // Worth tries the cycle on a copy. O(documents).
 func (b *Best) Worth(at Time) float64 {
 	c := *b
-	c.at = slices.Clone(b.at)
+	c.at, c.ago = slices.Clone(b.at), nil
 	c.docs = slices.Clone(b.docs)
 	c.waiting, c.live = slices.Clone(b.waiting), slices.Clone(b.live)
 	c.patternOf, c.sums = slices.Clone(b.patternOf), slices.Clone(b.sums)
-	c.next, c.first = slices.Clone(b.next), make(map[alike]graph.Node)
-	c.heap.Items = nil
+	c.next, c.first = slices.Clone(b.next), make(map[alike]int32)
+	c.heap.Items, c.firsts = nil, nil
 	c.replaying = false
 	c.Begin(at, 1)
 	_, v, ok := c.top()

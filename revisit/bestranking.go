@@ -14,14 +14,16 @@ import (
 // than the first of those that are alike, and next leads to the others. If it held all, each fetch of
 // one would have all others like it valued anew.
 type ranking struct {
-	heap  heap.Heap[scored] // values as of when each was looked at last
-	next  []graph.Node      // by document: the next one alike; graph.None
-	first map[alike]graph.Node
+	heap   heap.Heap[scored] // values as of when each was looked at last
+	next   []graph.Node      // by document: the next one alike; graph.None
+	firsts []graph.Node      // of those alike, and those like no other
+	first  map[alike]int32   // places in firsts
 }
 
-// alike is what is known of documents that show no publication.
+// alike is what is known of documents that show no publication. Numbers are as their bits, which are
+// hashed in half the time.
 type alike struct {
-	kind, watched float32
+	kind, watched uint32
 	last, class   int32
 	missed, isEnd bool
 }
@@ -33,18 +35,19 @@ type prospect struct{ links, kind, shown float64 }
 // expect returns what a fetch of v is expected to find.
 func (b *Best) expect(v graph.Node) prospect {
 	d, p := &b.docs[v], b.prior
+	ago := b.sinceThen(d.last, p)
 	kind := float64(d.kind)
 	if d.isEnd {
 		kind += p.End
 	}
 	w := prospect{
 		links: p.Strength * b.sumOf(d.class),
-		kind:  p.Strength * kind * pending(b.since(d.last), p.Delay),
+		kind:  p.Strength * kind * ago.pending,
 	}
 	for i := d.shows; i >= 0; i = b.entries[i].next {
 		w.shown += b.publication(b.entries[i].pattern).value * float64(b.entries[i].share)
 	}
-	watched := p.Strength + b.watchedNow(d)
+	watched := p.Strength + float64(d.watched)*ago.fade
 	return prospect{w.links / watched, w.kind / watched, w.shown / watched}
 }
 
@@ -64,7 +67,8 @@ func (b *Best) value(v graph.Node) float64 {
 	d, p := &b.docs[v], b.prior
 	w := b.expect(v)
 	x := b.guessed(&w) + w.shown
-	x += p.Optimism * math.Sqrt(x*pending(b.since(d.last), p.Delay)/(p.Strength+b.watchedNow(d)))
+	ago := b.sinceThen(d.last, p)
+	x += p.Optimism * math.Sqrt(x*ago.pending/(p.Strength+float64(d.watched)*ago.fade))
 	if d.misses > 0 {
 		x *= missedOnce
 	}
@@ -75,6 +79,7 @@ func (b *Best) value(v graph.Node) float64 {
 // the order of their numbers.
 func (b *Best) rank() {
 	clear(b.first)
+	b.firsts = b.firsts[:0]
 	for i := len(b.docs) - 1; i >= 0; i-- {
 		d, v := &b.docs[i], graph.Node(i)
 		b.next[v] = graph.None
@@ -82,16 +87,18 @@ func (b *Best) rank() {
 			continue
 		}
 		if d.shows >= 0 {
-			b.heap.Items = append(b.heap.Items, scored{b.value(v), v})
+			b.firsts = append(b.firsts, v)
 			continue
 		}
-		of := alike{d.kind, d.watched, d.last, d.class, d.misses > 0, d.isEnd}
-		if first, ok := b.first[of]; ok {
-			b.next[v] = first
+		of := alike{math.Float32bits(d.kind), math.Float32bits(d.watched), d.last, d.class, d.misses > 0, d.isEnd}
+		if n, ok := b.first[of]; ok {
+			b.next[v], b.firsts[n] = b.firsts[n], v
+		} else {
+			b.first[of] = int32(len(b.firsts))
+			b.firsts = append(b.firsts, v)
 		}
-		b.first[of] = v
 	}
-	for _, v := range b.first { // in the order of a map, on which nothing depends: the heap's order is total
+	for _, v := range b.firsts {
 		b.heap.Items = append(b.heap.Items, scored{b.value(v), v})
 	}
 	b.heap.Init()
