@@ -74,7 +74,9 @@ func (b *Best) SetState(r *StateReader, docs []Profile, cycle int) {
 	}
 	b.cycle, b.at = cycle, b.at[:0]
 	for range cycle + 1 {
-		b.at = append(b.at, moment{r.Float(), r.Float(), r.Float()})
+		if b.at = append(b.at, moment{r.Float(), r.Float(), r.Float()}); r.bad {
+			return
+		}
 	}
 	b.links, b.kinds = trust{r.Float(), r.Float()}, trust{r.Float(), r.Float()}
 	if r.Uint(1) == 1 {

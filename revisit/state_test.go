@@ -112,11 +112,11 @@ func TestBadStates(t *testing.T) {
 
 // FuzzRestore: whatever has the right checksum is refused or leads to a cycle.
 func FuzzRestore(f *testing.F) {
-	policies := []func() Policy{func() Policy { return NewIndex() }, func() Policy { return &RoundRobin{} }, func() Policy { return &saver{} }}
+	policies := []func() Policy{func() Policy { return NewIndex() }, func() Policy { return &RoundRobin{} }, func() Policy { return &saver{} }, func() Policy { return NewBest(0) }}
 	for seed := range uint64(3) {
 		for i, policy := range policies {
 			s := NewSite(policy())
-			for _, b := range randomSite(rand.New(rand.NewPCG(seed, 1)), &scribe{}) {
+			for _, b := range randomSite(rand.New(rand.NewPCG(seed, 1)), &linkScribe{}) {
 				if err := s.Replay(b); err != nil {
 					f.Fatal(err)
 				}
