@@ -412,3 +412,40 @@ func TestBestTooManyCycles(t *testing.T) {
 		t.Errorf("%d moments are read of 100 bytes, refused: %v", len(b.at), r.bad)
 	}
 }
+
+// TestBestClockAhead: a cycle with a clock that is thirty years ahead, or a first crawl with one, does
+// not stop what comes later: documents that nothing tells apart are still fetched in turn.
+func TestBestClockAhead(t *testing.T) {
+	for ahead := range 3 { // at no time, at the first crawl, at the fifth cycle
+		b := NewBest(0)
+		now := 20_000 * aDay
+		for v := range graph.Node(12) {
+			p := Profile{Seen: now}
+			if ahead == 1 {
+				p.Seen += 30 * 365 * aDay
+			}
+			b.Learn(v, p)
+		}
+		fetched := make([]int, 12)
+		for cycle := 1; cycle <= 40; cycle++ {
+			now += aDay
+			if at := now; ahead == 2 && cycle == 5 {
+				b.Begin(at+30*365*aDay, 3)
+			} else {
+				b.Begin(at, 3)
+			}
+			for range 3 {
+				v, _ := b.Next()
+				fetched[v]++
+				b.Observe(Refetch{Page: v, Cost: 1, NotModified: true})
+			}
+			b.End(Cycle{H: &CoverGraph{}})
+		}
+		if slices.Min(fetched) < 9 || slices.Max(fetched) > 11 {
+			t.Errorf("clock %d: fetched %v times, want all ten times", ahead, fetched)
+		}
+		if at, ok := b.Due(1e-9); !ok || at <= now || at > now+aDay {
+			t.Errorf("clock %d: due %d seconds after the last cycle (%v)", ahead, at-now, ok)
+		}
+	}
+}

@@ -34,7 +34,9 @@ const secondsADay = 24 * 60 * 60
 func (c *clock) began(seen Time) { c.at[0].day = max(c.at[0].day, float64(seen)/secondsADay) }
 
 // begin begins a cycle and returns the days since the one before. Where it is not known when the
-// first crawl was, it was a day before the first cycle.
+// first crawl was, it was a day before the first cycle. Where time goes backwards, no time has passed, and
+// the cycles before were as much earlier: if they kept their days, a clock that was once years ahead
+// would stand still for years.
 func (c *clock) begin(now Time) (days float64) {
 	day := float64(now) / secondsADay
 	if c.cycle == 0 && c.at[0].day == 0 {
@@ -42,7 +44,12 @@ func (c *clock) begin(now Time) (days float64) {
 	}
 	c.cycle++
 	last := c.at[len(c.at)-1]
-	c.at = append(c.at, moment{day: max(day, last.day), left: last.left, watch: last.watch})
+	if ahead := last.day - day; ahead > 0 {
+		for i := range c.at {
+			c.at[i].day -= ahead
+		}
+	}
+	c.at = append(c.at, moment{day: day, left: last.left, watch: last.watch})
 	c.ago = append(c.ago[:0], make([]ago, len(c.at))...)
 	return c.days()
 }
