@@ -108,7 +108,7 @@ func TestShellGrows(t *testing.T) {
 	w.other = app("/sitemap.xml")
 	w.pages["/sitemap.xml"] = urlset("/1", "/2", "/own")
 	w.pages["/own"] = page("prerendered")
-	c := open(t, func(cfg *Config) { cfg.Parallel = 1 }) // so that the home page is the first to be answered
+	c := open(t, nil)
 	w.crawl(t, c, store.Rules{})
 
 	w.set("/sitemap.xml", urlset("/1", "/2", "/own", "/3", "/4"))
