@@ -307,6 +307,7 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 				j.report.OtherNew++ // a copy
 			}
 			told[look.Page] = true
+			j.log("cycle %d\ttold new\t%s", cycle, d.URL)
 		case renamed[look.Page]:
 			j.report.MovedNew++
 			j.log("cycle %d\tmoved as new\t%s", cycle, d.URL)

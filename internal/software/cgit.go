@@ -53,6 +53,17 @@ func (c *cgit) at(st *state, r *request, past []commit) (t int64, suffix string,
 
 func (c *cgit) answer(st *state, r *request) *answer {
 	past := c.past(st)
+	a := c.route(st, r, past)
+	if _, path, _ := strings.Cut(strings.TrimPrefix(r.path, cgRepo), "/"); path != "" && !slices.ContainsFunc(past, func(k commit) bool {
+		f := fileName(k.it, k.time)
+		return f == path || strings.HasPrefix(f, strings.TrimSuffix(path, "/")+"/")
+	}) {
+		a.vain = true // log, commit and difference of a file that was never there are shown all the same
+	}
+	return a
+}
+
+func (c *cgit) route(st *state, r *request, past []commit) *answer {
 	if r.path == "/" {
 		p := &page{}
 		c.head(st, r, p)
