@@ -20,6 +20,7 @@ type answer struct {
 	job *job
 	doc *store.Doc
 
+	before   store.Cycle  // in which it was fetched before; 0: never
 	failed   bool         // nothing worth the name came
 	changed  bool         // the body is not that of the fetch before
 	digest   uint64       // of the body; 0: none came
@@ -53,7 +54,7 @@ func (c *cycle) answered(j *job) {
 	}
 	c.seen.answered = true
 	d.Attempts = 0
-	d.FetchedIn = c.rec.Cycle
+	a.before, d.FetchedIn = d.FetchedIn, c.rec.Cycle
 	d.Visits++
 	d.Reason = ""
 	status := d.Status
@@ -236,6 +237,9 @@ func (a *answer) document() {
 	trapped := tells && got.Bytes > 0 && a.duplicate(first)
 	if kind == store.Page {
 		d.Passages = got.Layout.Passages
+		if first && a.repeated() && d.New == store.IsNew {
+			d.New = store.MaybeNew
+		}
 		d.Class = got.Class(c.rows.Repeats)
 		c.rows.Learn(got)
 	}
@@ -456,7 +460,7 @@ func (a *answer) relink(links []store.Link, wasGone bool) {
 			default:
 				a.gained = append(a.gained, l.To)
 				c.revive(l.To, d)
-				if d.Evicted && c.site.Partial {
+				if d.Evicted {
 					a.confirm(l.To)
 				}
 			}

@@ -76,10 +76,10 @@ func (v *budgetedCycle) waited(d *store.Doc) {
 	}
 }
 
-// old reports whether a document that waits may have been there all along, at a site of which the
-// first visit did not see all.
+// old reports whether a document that waits may have been there all along, as the first visit did not
+// see all of the site, or left others out that look like it.
 func (v *budgetedCycle) old(d *store.Doc) bool {
-	return v.site.Partial && d.New != store.IsNew && d.Moved == 0 && !d.Main
+	return (d.New == store.MaybeNew || v.site.Partial && d.New == store.NotNew) && d.Moved == 0 && !d.Main
 }
 
 // holds reports whether d, which is known to nobody before this cycle, is not to be followed now:

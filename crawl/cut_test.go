@@ -78,6 +78,38 @@ func TestNewAfterCut(t *testing.T) {
 	}
 }
 
+// TestKnownBefore: what a list has gained since it was read is not new if it was known by then, as
+// where a row comes from one page of a list to the next.
+func TestKnownBefore(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = plain(""), status(404)
+	w.pages["/"] = page("home", "/list", "/0", "/1", "/2", "/3")
+	w.pages["/list"] = page("list", "/1", "/2", "/3")
+	w.pages["/0"] = page("page 0", "/row")
+	w.pages["/row"], w.pages["/late"] = page("a row"), page("a late row")
+	for _, p := range []string{"/1", "/2", "/3"} {
+		w.pages[p] = page("page " + p)
+	}
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	w.crawl(t, c, store.Rules{Budget: 3})
+	rotate := func(k int) plan.Plan {
+		p := budgeted(k)
+		p.Policy = "round-robin"
+		return p
+	}
+	w.revisit(t, c, rotate(3))
+	if d := w.doc(t, c, "/row"); d.State != store.Queued || d.New != store.MaybeNew {
+		t.Fatalf("%+v: the row is fetched, or nobody has read of it", d)
+	}
+	w.set("/list", page("list", "/row", "/late", "/1", "/2", "/3"))
+	w.revisit(t, c, rotate(10))
+	for p, want := range map[string]store.Novelty{"/row": store.MaybeNew, "/late": store.IsNew} {
+		if d := w.doc(t, c, p); d.New != want {
+			t.Errorf("%s: new %v, want %v", p, d.New, want)
+		}
+	}
+}
+
 // endless serves a page for every path, each with links to two that nobody has seen.
 func endless(rw http.ResponseWriter, r *http.Request) {
 	rw.Header().Set("Content-Type", "text/html")
@@ -224,5 +256,52 @@ func TestStandIn(t *testing.T) {
 	}
 	if d := w.doc(t, c, "/n"); !d.IsListed() || d.New != store.IsNew || w.doc(t, c, "/n?x=1").IsListed() {
 		t.Errorf("/n is listed: %v, new %v", d.IsListed(), d.New)
+	}
+}
+
+// unlisted is a page that asks not to be listed.
+func unlisted(text string, links ...string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("X-Robots-Tag", "noindex")
+		page(text, links...)(rw, r)
+	}
+}
+
+// TestNewAfterLeavingOut publishes at a site of which the first visit has left a group of URLs out.
+// Of these what only a new page leads to may have been there all along, and waits for the budget;
+// what a document has gained that was read before is new, and so is what looks like none of them.
+func TestNewAfterLeavingOut(t *testing.T) {
+	w := newWeb(t)
+	links := []string{"/old"}
+	for i := range 100 {
+		p := fmt.Sprintf("/%d-view/all", i)
+		links = append(links, p)
+		w.pages[p] = unlisted("page "+strings.Repeat(string(rune('a'+i%26)), 1+i), p)
+	}
+	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = plain(""), status(404)
+	w.pages["/"] = page("home", links...)
+	w.pages["/old"] = page("a text that is long enough to be known again when it is told once more")
+	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	w.crawl(t, c, store.Rules{})
+	s, err := c.View().Site(1)
+	if err != nil || s.Partial || len(s.LeftOut) == 0 {
+		t.Fatalf("%+v, %v: nothing is left out, or more than that", s, err)
+	}
+
+	w.set("/", page("home", append([]string{"/new", "/gained-view/all"}, links...)...))
+	w.set("/new", page("a new page with a text of its own that nobody has read before", "/behind-view/all", "/like?it=1", "/behind"))
+	w.set("/behind", page("what lies behind the new page, which has a text of its own as well"))
+	w.set("/like?it=1", page("a text that is long enough to be known again when it is told once more", "/like?it=2"))
+	w.set("/like?it=2", page("something that has a text of its own, and may have been there for long"))
+	w.set("/gained-view/all", page("a view with a text of its own that came to be just now, as home shows"))
+	r := w.revisit(t, c, budgeted(1))
+	for p, want := range map[string]store.Novelty{"/new": store.IsNew, "/behind": store.IsNew, "/gained-view/all": store.IsNew,
+		"/behind-view/all": store.MaybeNew, "/like?it=1": store.MaybeNew, "/like?it=2": store.MaybeNew} {
+		if d := w.doc(t, c, p); d.New != want {
+			t.Errorf("%s: new %v, want %v", p, d.New, want)
+		}
+	}
+	if r.NewPages != 3 || r.Unknown != 1 || w.count("/behind-view/all")+w.count("/like?it=2") > 0 {
+		t.Errorf("%d new pages and %d that may be, want 3 and 1; what waits was asked for %d times", r.NewPages, r.Unknown, w.count("/behind-view/all")+w.count("/like?it=2"))
 	}
 }

@@ -105,6 +105,9 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 	d.New = novelty.Of(owner.site.Site, d.Cycle, by)
 	if owner == c {
 		c.known(d, given)
+		if d.New == store.IsNew && c.overlooked(d) {
+			d.New = store.MaybeNew
+		}
 	}
 	if why := owner.site.scope.Skip(d); why != "" && !(d.Main && d.Via == store.ViaNone) {
 		d.State, d.Reason = store.Skipped, why

@@ -36,15 +36,14 @@ func (a *answer) compare(old, now []store.Link) {
 			a.dropped = append(a.dropped, id)
 		}
 	}
-	if s.Partial {
-		for _, id := range novelty.Gained(old, now) {
-			a.confirm(id)
-		}
+	for _, id := range novelty.Gained(old, now) {
+		a.confirm(id)
 	}
 }
 
 // confirm notes that a document of which nobody could tell is new: what was read before without a
-// link to it has one now.
+// link to it has one now. That says nothing of a document which was known by then: its row may only
+// have moved from one page of a list to another.
 func (a *answer) confirm(id graph.Node) {
 	c := a.cycle
 	crawl := c.crawl()
@@ -54,7 +53,7 @@ func (a *answer) confirm(id graph.Node) {
 		return
 	}
 	answered := d.FirstSeen != 0
-	if d.Site != c.site.ID || d.New != store.MaybeNew || d.Stub || novelty.Supposed(d) || answered && d.Cycle != c.rec.Cycle {
+	if d.Site != c.site.ID || d.New != store.MaybeNew || d.Stub || novelty.Supposed(d) || answered && d.Cycle != c.rec.Cycle || d.Cycle <= a.before {
 		return
 	}
 	told := answered && d.IsListed()

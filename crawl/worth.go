@@ -25,7 +25,11 @@ type worth struct {
 	nofollow map[graph.Node]bool // documents that only links with rel=nofollow lead to
 	fresh    []string            // URLs that the document being read led to first
 	left     map[string]*store.LeftOut
+	texts    map[uint32]struct{} // the longest texts of the site's pages, in a cycle of discovery at a site that leaves something out
 }
+
+// maxTexts bounds the texts that are remembered; later ones count as new.
+const maxTexts = 1 << 18
 
 // A turn is when a document of the store's queue is due: in the order of discovery, or after all
 // those of earlier turns.
@@ -84,10 +88,14 @@ func (c *cycle) learn(d *store.Doc) {
 	w := &c.worth
 	if group, ok := strings.CutPrefix(d.Reason, store.StoppedReason); ok && d.State == store.Skipped {
 		w.leftOut(group).URLs++
+		defer func() { w.site.LeaveOut(c.place(d.URL)) }()
 	} else if d.State == store.Skipped {
 		return
 	}
 	c.see(d)
+	if d.Kind == store.Page && c.repeats() {
+		c.worth.remember(d)
+	}
 	if d.Visits > 0 {
 		w.params.Met(c.place(d.URL), c.site.SameParams)
 	}
@@ -126,6 +134,42 @@ func (c *cycle) learnAll() error {
 	return c.crawl().db.SiteDocs(c.site.ID, func(d *store.Doc) bool { c.learn(d); return true })
 }
 
+// repeats reports whether pages that come to be known are compared with those of the site.
+func (c *cycle) repeats() bool {
+	return !c.worth.off && c.rec.Kind != store.FirstVisit && len(c.site.LeftOut) > 0
+}
+
+// remember takes in the longest texts of a page.
+func (w *worth) remember(d *store.Doc) {
+	if w.texts == nil {
+		w.texts = map[uint32]struct{}{}
+	}
+	for _, p := range d.Passages {
+		if p != 0 && len(w.texts) < maxTexts {
+			w.texts[p] = struct{}{}
+		}
+	}
+}
+
+// repeated reports whether a page that answers for the first time says what others have said, at an
+// address of the kind of which software makes many for one page, so that it shows nothing new.
+func (a *answer) repeated() bool {
+	c, d := a.cycle, a.doc
+	if !c.repeats() {
+		return false
+	}
+	defer c.worth.remember(d)
+	if d.Passages[0] == 0 || !yield.Doubts(c.place(d.URL)) {
+		return false
+	}
+	for _, p := range d.Passages {
+		if _, known := c.worth.texts[p]; p != 0 && !known {
+			return false
+		}
+	}
+	return true
+}
+
 // leftOut returns the count of a group.
 func (w *worth) leftOut(group string) *store.LeftOut {
 	if w.left == nil {
@@ -149,6 +193,9 @@ func (c *cycle) due(d *store.Doc) turn {
 	case yield.Stopped:
 		return dueNever
 	case yield.Last:
+		if d.New == store.IsNew && c.overlooked(d) {
+			return dueLater // there is evidence that it is new, see cycle.target
+		}
 		return dueLast
 	case yield.Later:
 		return dueLater
@@ -173,7 +220,14 @@ func (c *cycle) stop(b *backlog, d *store.Doc) {
 		group = s.Group
 	}
 	c.worth.leftOut(group).URLs++
+	c.worth.site.LeaveOut(c.place(d.URL))
 	c.leaveOut(b, d, store.StoppedReason+group)
+}
+
+// overlooked reports whether a document that becomes known now may have been there all along, though
+// the first visit came to its end: it looks like others that were left out.
+func (c *cycle) overlooked(d *store.Doc) bool {
+	return !c.worth.off && !d.Main && !d.Seed && c.worth.site.Partial(c.place(d.URL))
 }
 
 // take notes that a document is on its way to be fetched.

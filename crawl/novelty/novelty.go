@@ -3,9 +3,10 @@
 //
 //   - no: the first visit found it, or found a link to it;
 //   - yes: an old page gained a link to it since its previous fetch, or a new page links to it;
-//   - unknown: the same, but the first visit was partial, so that the page may have been there
-//     all along. Then it is new if what a document that was read before has gained shows it (Gained),
-//     or a date of its own. Or a budgeted cycle found it as a stub, a page that leads away by
+//   - unknown: the same, but the first visit was partial, or left out URLs that look like it, so that
+//     the page may have been there all along. Then it is new if what a document that was read
+//     before has gained shows it (Gained), or a date of its own. Nor is a page new that repeats
+//     what others say. Or a budgeted cycle found it as a stub, a page that leads away by
 //     meta refresh: what may be new is its target, and that an address leads elsewhere now does
 //     not show that anything was published. When it is a page of its own, it is new. In a full
 //     recrawl new means not known before, so that stubs count like any page.

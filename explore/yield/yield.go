@@ -103,7 +103,7 @@ const (
 	stopDry      = 40      // failures since the last success that stop what brought something once
 	trial        = 4       // fetches under way at once of a group that has brought nothing yet
 	least        = 0.5     // of a failure is charged to the worst group, however good it is
-	maxChances   = 3       // fetches of a stopped group that something vouches for, without success
+	maxChances   = 3       // fetches of a stopped group that something vouches for, without success; another one after Renew
 	large        = 20      // URLs of a group that is structure, not chance
 	untriedBelow = 2       // fetches of such a group that it is due, though another one of its URLs is stopped
 	proven       = 8       // fetches of a group that show whether its pages have something of their own,
@@ -120,9 +120,10 @@ type group struct {
 	good, bad float64 // discounted fetches that brought something, and failures charged
 	dry       float64 // failures since it brought something, weighed by how bad it is beside the URL's worst
 	seen      uint32  // URLs
+	left      uint32  // of them, those that are left out
 	fetched   uint32
 	out       uint32              // fetches under way
-	chances   uint8               // fetches that something vouched for, since it was stopped
+	chances   uint8               // fetches since it was stopped, but for those that Renew forgives
 	trials    uint8               // fetches of untried groups, since it was stopped
 	by        [numOutcomes]uint32 // fetches
 }
@@ -168,6 +169,34 @@ func (s *Site) See(url string) {
 	for _, id := range t.id[:t.n] {
 		s.groups[id].seen++
 	}
+}
+
+// LeaveOut notes that url, which See counted, is not fetched as a group of it is stopped.
+func (s *Site) LeaveOut(url string) {
+	t := s.find(url)
+	for _, id := range t.id[:t.n] {
+		s.groups[id].left++
+	}
+}
+
+// Renew gives each stopped group that has had its chances another one.
+func (s *Site) Renew() {
+	for i := range s.groups {
+		g := &s.groups[i]
+		g.chances = min(g.chances, maxChances-1)
+	}
+}
+
+// Partial reports whether url belongs to a group that has brought little and of which some URLs are
+// left out, or are to be: so that url may be one that nobody has seen for that.
+func (s *Site) Partial(url string) bool {
+	t := s.find(url)
+	for _, id := range t.id[:t.n] {
+		if g := &s.groups[id]; g.stopped() || g.left > 0 && g.mean() < later {
+			return true
+		}
+	}
+	return false
 }
 
 // Rank says when url is due. vouched: something speaks for it, so that it may be fetched though

@@ -475,3 +475,27 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// TestPartial: a URL may be one that nobody has seen where its group is stopped, or has brought
+// little and has URLs that are left out; not where another of its groups has.
+func TestPartial(t *testing.T) {
+	var s Site
+	for n := range 30 {
+		fetch(&s, fmt.Sprintf("/post-%d/", n), Content)
+	}
+	until(t, &s, "/post-%d/feed/", OldList)
+	if !s.Partial("/post-31/feed/") || s.Partial("/post-31/") {
+		t.Errorf("a feed: %v, want true; a post: %v, want false", s.Partial("/post-31/feed/"), s.Partial("/post-31/"))
+	}
+	fetch(&s, "/post-100/feed/", Content) // they are opened again, and still poor
+	if s.Rank("/post-31/feed/", false) == Stopped {
+		t.Fatal("feeds are stopped still")
+	}
+	if s.Partial("/post-31/feed/") {
+		t.Error("a feed may be one that nobody has seen, though none is left out")
+	}
+	s.LeaveOut("/post-29/feed/")
+	if !s.Partial("/post-31/feed/") || s.Partial("/post-31/") {
+		t.Errorf("one left out: a feed: %v, want true; a post: %v, want false", s.Partial("/post-31/feed/"), s.Partial("/post-31/"))
+	}
+}
