@@ -24,7 +24,7 @@ import (
 // that for what it is: home and main lists show the newest, which are few of all pages. S is the
 // Prior's Strength. What a document shows is watched in publications found anywhere on the site, and
 // in days, of which each counts as some part of one, so that it makes no difference in how many
-// cycles a day's fetches are made.
+// cycles a day's fetches are made. A fetch that finds it changed and nothing new adds to that (Fruitless).
 //
 // Two of the sums are guesses: they are scaled by how far they came true on this site (trust).
 // And what was watched for a short time is worth a little more than that, as an upper
@@ -182,6 +182,11 @@ func (b *Best) Observe(r Refetch) {
 	}
 	d.misses = 0
 	b.learnTrust(&expected, len(r.Found) > 0, guess)
+	if r.Modified && len(r.Led) == 0 {
+		// As of the fetch before: it is not known when it changed. 304s say less, the site may have
+		// published nothing.
+		d.watched += float32(b.prior.Fruitless)
+	}
 	b.showed(d, r.Led)
 }
 

@@ -449,3 +449,38 @@ func TestBestClockAhead(t *testing.T) {
 		}
 	}
 }
+
+// TestFruitless: a document that changes and shows nothing new by it is worth less than one that did not
+// change, and than one that changed and showed something.
+func TestFruitless(t *testing.T) {
+	b := NewBest(0)
+	for v := range graph.Node(5) {
+		b.Learn(v, Profile{Seen: aDay})
+	}
+	b.ObserveLinks(0, nil)
+	const fruitless, same, fruitful, known = 1, 2, 3, 4
+	b.Begin(2*aDay, 3)
+	for range 5 {
+		if _, ok := b.Next(); !ok {
+			t.Fatal("too few documents")
+		}
+	}
+	b.Learn(5, Profile{Seen: 2 * aDay, Born: 1})
+	b.Observe(Refetch{Page: fruitful, Cost: 1, Modified: true, Changed: true, Led: []graph.Node{5}, Found: []graph.Node{5}})
+	b.Observe(Refetch{Page: fruitless, Cost: 1, Modified: true})
+	b.Observe(Refetch{Page: same, Cost: 1, NotModified: true})
+	b.Observe(Refetch{Page: known, Cost: 1, Modified: true, Changed: true, Led: []graph.Node{5}})
+	b.End(Cycle{New: 1, H: NewCoverGraph([]graph.Node{5}, nil, []graph.Node{fruitful}, func(graph.Node) []graph.Node { return []graph.Node{5} })})
+	left := b.fade(0, 1)
+	more := func(v graph.Node) float64 { return float64(b.docs[v].watched - b.docs[same].watched) }
+	if got, want := more(fruitless), b.prior.Fruitless*left; math.Abs(got-want) > 1e-6 {
+		t.Errorf("watched for %g more, want %g", got, want)
+	}
+	if more(fruitful) != 0 || more(known) != 0 {
+		t.Errorf("documents that showed something were watched for %g and %g more", more(fruitful), more(known))
+	}
+	b.Begin(3*aDay, 5)
+	if w, s := b.value(fruitless), b.value(same); !(w < s) {
+		t.Errorf("a change that showed nothing leaves %g, no change %g", w, s)
+	}
+}

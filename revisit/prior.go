@@ -19,16 +19,17 @@ type Prior struct {
 	Page    float64 `json:"page"`    // share, of all others
 	Deeper  float64 `json:"deeper"`  // factor for Page in a directory, and once more below that
 
-	Strength float64 `json:"strength"` // publications watched that these shares and those of links count as
-	Idle     float64 `json:"idle"`     // publications that a day counts as in the time watched
-	Forget   float64 `json:"forget"`   // what a day takes from the logarithm of what was seen before
-	Adapt    float64 `json:"adapt"`    // what a publication watched takes from it
-	Delay    float64 `json:"delay"`    // days after which another day of waiting counts for half
-	Left     float64 `json:"left"`     // share that a fetch leaves to others of what its document shows
-	Reliable float64 `json:"reliable"` // publications watched that one shown makes up for
-	Burst    float64 `json:"burst"`    // a cycle that found n pages counts as n^Burst publications
-	Trust    float64 `json:"trust"`    // publications expected before guesses are judged by what came of them
-	Optimism float64 `json:"optimism"` // standard deviations added to what is expected of a fetch
+	Strength  float64 `json:"strength"`  // publications watched that these shares and those of links count as
+	Idle      float64 `json:"idle"`      // publications that a day counts as in the time watched
+	Forget    float64 `json:"forget"`    // what a day takes from the logarithm of what was seen before
+	Adapt     float64 `json:"adapt"`     // what a publication watched takes from it
+	Delay     float64 `json:"delay"`     // days after which another day of waiting counts for half
+	Left      float64 `json:"left"`      // share that a fetch leaves to others of what its document shows
+	Reliable  float64 `json:"reliable"`  // publications watched that one shown makes up for
+	Fruitless float64 `json:"fruitless"` // publications watched that a fetch adds which finds a change and nothing new
+	Burst     float64 `json:"burst"`     // a cycle that found n pages counts as n^Burst publications
+	Trust     float64 `json:"trust"`     // publications expected before guesses are judged by what came of them
+	Optimism  float64 `json:"optimism"`  // standard deviations added to what is expected of a fetch
 }
 
 // A Number is one of a Prior, which must lie within its limits, above 0.
@@ -45,7 +46,7 @@ func (p *Prior) Numbers() []Number {
 		{"end", &p.End, 1e-5, 1}, {"page", &p.Page, 1e-5, 1}, {"deeper", &p.Deeper, .01, 1},
 		{"strength", &p.Strength, .01, 100}, {"idle", &p.Idle, .001, 10}, {"forget", &p.Forget, 1e-4, 1},
 		{"adapt", &p.Adapt, 1e-4, 1}, {"delay", &p.Delay, .1, 1000}, {"left", &p.Left, .001, .9},
-		{"reliable", &p.Reliable, .01, 100}, {"burst", &p.Burst, .01, 1}, {"trust", &p.Trust, .1, 1000},
+		{"reliable", &p.Reliable, .01, 100}, {"fruitless", &p.Fruitless, .001, 10}, {"burst", &p.Burst, .01, 1}, {"trust", &p.Trust, .1, 1000},
 		{"optimism", &p.Optimism, 1e-4, 10},
 	}
 }
@@ -70,7 +71,7 @@ func (p *Prior) of(d *Profile) float64 {
 func RoundPrior() Prior {
 	return Prior{
 		Home: .3, Feed: .3, Sitemap: .3, Index: .05, End: .1, Page: .005, Deeper: .5,
-		Strength: 1, Idle: .05, Forget: .02, Adapt: .04, Delay: 5, Left: .15, Reliable: 4, Burst: .15, Trust: 8, Optimism: .02,
+		Strength: 1, Idle: .05, Forget: .02, Adapt: .04, Delay: 5, Left: .15, Reliable: 4, Fruitless: .5, Burst: .15, Trust: 8, Optimism: .02,
 	}
 }
 
