@@ -150,13 +150,15 @@ func TestMovedLater(t *testing.T) {
 }
 
 // TestWindows publishes at a blog of which nothing is ever gone: what falls off the front page, the
-// archives is not suspected, and not one fetch goes to it.
+// archives is not suspected, and not one fetch goes to it. The weeks pass on a clock of the test's:
+// what a policy chooses follows from the times of its cycles.
 func TestWindows(t *testing.T) {
 	fetched := func(share float64) (asked []string) {
 		b := newBlog(t, 60)
-		c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+		c := open(t, func(cfg *Config) { cfg.Parallel, cfg.At = 1, software.Start })
 		b.crawl(t, c, store.Rules{})
 		for week := range 5 {
+			c.cfg.At = c.cfg.At.Add(software.Week)
 			for i := range week + 1 {
 				b.publish(fmt.Sprintf("/new-%d-%d", week, i))
 			}
