@@ -31,15 +31,19 @@ type answer struct {
 	dropped  []graph.Node // pages that it linked to, and that may be gone: see novelty.Dropped
 	wasCut   bool         // not all of its links before are known
 	softGone bool         // the body says that the page is gone
+	seen     store.Time   // when it was fetched before; 0: never
 }
 
 // answered takes in the answer to a request for a document.
 func (c *cycle) answered(j *job) {
+	if !j.asked && c.asks(j) {
+		return // until that is answered
+	}
 	a := &answer{cycle: c, job: j, doc: j.doc}
 	d, o := j.doc, j.out
 	crawl, now := c.crawl(), c.crawl().now()
 	a.count()
-	d.LastFetched = now
+	a.seen, d.LastFetched = d.LastFetched, now
 	if o.Transient() {
 		tries := fetches
 		if j.work == fetchOld {
@@ -193,7 +197,7 @@ func (a *answer) document() {
 		kind = a.hollow()
 	}
 	own := !slices.Contains(s.Soft404, d.Shape) // else it never had a body but that of what is not there
-	if d.IsPage() && a.changed && (kind == store.Soft404 && own || d.Dropped > 0 && got.SaysGone() && !document.SaysGone(d.Title)) {
+	if d.IsPage() && a.changed && (kind == store.Soft404 && own || a.job.missing || d.Dropped > 0 && got.SaysGone() && !document.SaysGone(d.Title)) {
 		a.softGone, d.Hollow = true, false
 		a.gone(404) // what it was stays known
 		return
@@ -449,6 +453,9 @@ func (a *answer) relink(links []store.Link, wasGone bool) {
 	}
 	if !c.visit.manner().first {
 		kept := 0
+		if listing(d) {
+			c.sights.Read(old, links, crawl.pageOf)
+		}
 		if len(old) > 0 && !a.wasCut && !d.Truncated {
 			a.compare(old, links)
 		}

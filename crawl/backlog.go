@@ -27,6 +27,7 @@ type item struct {
 	id      graph.Node // of the document
 	doc     *store.Doc // what is known of it, from the moment that it is offered
 	origin  *origin    // of fetchRobots and fetchProbe
+	asks    *question  // of fetchProbe: what is to be found out; nil: what the site says of what is not there
 }
 
 func (it *item) isDocument() bool { return it.work == fetchNew || it.work == fetchOld }
@@ -125,6 +126,8 @@ func (b *backlog) drop() {
 	for _, it := range b.front {
 		if it.isDocument() {
 			delete(inHand, it.id)
+		} else if it.asks != nil {
+			delete(inHand, it.asks.of.id)
 		}
 	}
 	b.front, b.old, b.pending = nil, nil, 0

@@ -22,10 +22,9 @@ type budgetedCycle struct {
 
 	suspects  []graph.Node        // pages that lists have dropped, and that were not looked at yet
 	suspected map[graph.Node]bool // those that are or were among them
-	compared  bool                // they include those with the content of new pages
-	ranked    bool                // suspects are in the order in which they are looked at
 	looked    int                 // at such pages, in this cycle
 	looking   graph.Node          // the one that is in line; graph.None: none is
+	survey    *survey             // what lists are expected to show; nil: not made yet
 
 	followed int                 // documents handed out that do not count against the budget
 	behind   int                 // of them, since the policy named a document
@@ -182,20 +181,52 @@ func (v *budgetedCycle) revisit() (more bool, err error) {
 	return true, nil
 }
 
-// compare finds, before the last part of the budget is spent, pages that may be gone as their
-// content came to be at another URL.
+// compare finds, before the last part of the budget is spent, pages that may be gone: those whose
+// content came to be at another URL, and those that lists or all documents have lost. It has lists
+// taken up that may show more.
 func (v *budgetedCycle) compare() error {
-	if v.compared || v.left() > v.checks() {
+	if v.left() > v.checks() && !v.done {
 		return nil
 	}
-	v.compared = true
-	old, err := v.alike()
-	for _, d := range old {
-		d.Dropped++
-		v.crawl().fail(v.crawl().db.Put(d))
-		v.suspect(d.ID)
+	if v.survey == nil && v.plan.CheckGone > 0 {
+		old, err := v.alike()
+		for _, d := range old {
+			v.doubt(d)
+		}
+		if err != nil {
+			return err
+		}
+		if v.survey, err = v.takeSurvey(); err != nil {
+			return err
+		}
 	}
-	return err
+	return v.lost()
+}
+
+// doubt has a page looked at that may be gone for another reason than that a list has dropped it.
+func (v *budgetedCycle) doubt(d *store.Doc) {
+	d.Dropped++
+	v.crawl().fail(v.crawl().db.Put(d))
+	v.suspect(d.ID)
+}
+
+// lost finds the pages that none of the lists that were read names, and those to which no document
+// links any more.
+func (v *budgetedCycle) lost() error {
+	if v.survey == nil {
+		return nil
+	}
+	for _, id := range slices.Concat(v.sights.Missing(), v.survey.unlinked) {
+		d, err := v.crawl().doc(id)
+		if err != nil {
+			return err
+		}
+		if v.maySuspect(d) && worthTelling(d) && d.Dropped == 0 {
+			v.doubt(d)
+		}
+	}
+	v.survey.unlinked = nil
+	return nil
 }
 
 // checks is how many pages that may be gone the plan has looked at in this cycle.
@@ -217,14 +248,27 @@ func (v *budgetedCycle) due() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if d.Dropped == 0 || d.FetchedIn == v.rec.Cycle || !d.Alive() {
+		if !v.isSuspect(d) {
 			v.suspects = slices.Delete(v.suspects, i, i+1)
 			continue
 		}
 		i++
 		due++
 	}
+	if due < most && v.survey != nil && v.survey.best(&v.sights) != nil {
+		due++
+	}
 	return due, nil
+}
+
+// isSuspect reports whether a page that was suspected to be gone still is: it was not fetched since, and
+// no list that was read since names it.
+func (v *budgetedCycle) isSuspect(d *store.Doc) bool {
+	if d.Dropped > 0 && v.sights.Named(d.ID) {
+		d.Dropped = 0
+		v.crawl().fail(v.crawl().db.Put(d))
+	}
+	return d.Dropped > 0 && d.FetchedIn != v.rec.Cycle && d.Alive()
 }
 
 // checkGone puts the page in line that is most likely gone.
@@ -233,11 +277,18 @@ func (v *budgetedCycle) checkGone() (more bool, err error) {
 	if err != nil || due == 0 {
 		return false, err
 	}
-	if !v.ranked {
-		v.ranked = true
-		if err := v.rank(); err != nil {
-			return false, err
+	if err := v.rank(); err != nil {
+		return false, err
+	}
+	if len(v.suspects) == 0 {
+		if v.survey == nil || v.survey.best(&v.sights) == nil {
+			return false, nil
 		}
+		l := v.survey.best(&v.sights)
+		l.read = true
+		v.looked++
+		v.backlogOf(l.doc).enqueue(fetchOld, l.doc.ID)
+		return true, nil
 	}
 	d, err := v.crawl().doc(v.suspects[0])
 	if err != nil {
@@ -257,6 +308,7 @@ func (v *budgetedCycle) rank() error {
 	if err != nil {
 		return err
 	}
+	suspects = slices.DeleteFunc(suspects, func(d *store.Doc) bool { return !v.isSuspect(d) })
 	slices.SortFunc(suspects, novelty.BySuspicion)
 	pairs, err := v.pairs(suspects)
 	if err != nil {

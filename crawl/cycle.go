@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forage/crawl/document"
+	"forage/crawl/novelty"
 	"forage/crawl/scope"
 	"forage/frontier"
 	"forage/graph"
@@ -100,7 +101,9 @@ type cycle struct {
 	from      graph.Node // what the store's queue holds below is not handed out
 	touched   bool       // it is among those of the crawl
 
-	reconsider bool // the rules of the site have changed since it began
+	sights     novelty.Sights // what the lists read in this cycle name
+	asked      int            // times that the site was asked for an address that is made up
+	reconsider bool           // the rules of the site have changed since it began
 
 	winding bool // nothing more is handed out
 	full    bool // a limit of the site is reached

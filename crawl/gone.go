@@ -20,24 +20,50 @@ const wholeList = 4
 // compare notes what the links of the document, in two versions, say of others: those that lists
 // dropped are suspected to be gone, and what is linked to newly is new where nobody could tell.
 func (a *answer) compare(old, now []store.Link) {
-	c, s := a.cycle, a.site
-	crawl := c.crawl()
+	c := a.cycle
+	c.sights.Lost(old, now)
 	for _, id := range novelty.Dropped(old, now, func(to graph.Node) bool { return to < c.from }) {
-		d, err := crawl.doc(id)
-		if err != nil {
-			crawl.fail(err)
-			return
+		n := 1
+		if a.doc.Kind == store.Sitemap { // it names all there is, and others a part
+			n = wholeList
 		}
-		if d.Site == s.ID && d.IsListed() && d.Alive() && d.FetchedIn != c.rec.Cycle {
-			if d.Dropped++; a.doc.Kind == store.Sitemap { // it names all there is, and others a part
-				d.Dropped += wholeList - 1
-			}
-			crawl.fail(crawl.db.Put(d))
-			a.dropped = append(a.dropped, id)
-		}
+		a.drop(c.crawl().pageOf(id), n)
 	}
 	for _, id := range novelty.Gained(old, now) {
 		a.confirm(id)
+	}
+}
+
+// pageOf returns the page that a document is a copy of, or itself.
+func (c *Crawl) pageOf(id graph.Node) graph.Node {
+	d, err := c.doc(id)
+	if err != nil {
+		c.fail(err)
+	} else if d.Repeats() {
+		return d.DuplicateOf
+	}
+	return id
+}
+
+// maySuspect reports whether a document is a page that may be gone for all that this cycle has seen.
+func (c *cycle) maySuspect(d *store.Doc) bool {
+	return d.Site == c.site.ID && d.IsListed() && d.Alive() && d.FetchedIn != c.rec.Cycle && !c.sights.Named(d.ID) && c.identity(d.URL) == d.URL
+}
+
+// drop notes that lists, n of them, named a page and do so no more, and that no other one does that
+// was read in this cycle.
+func (a *answer) drop(id graph.Node, n int) {
+	c := a.cycle
+	crawl := c.crawl()
+	d, err := crawl.doc(id)
+	if err != nil {
+		crawl.fail(err)
+		return
+	}
+	if c.maySuspect(d) {
+		d.Dropped += n
+		crawl.fail(crawl.db.Put(d))
+		a.dropped = append(a.dropped, id)
 	}
 }
 
@@ -71,7 +97,8 @@ func (a *answer) confirm(id graph.Node) {
 // now: unless that is an old one, it is the same page at a new URL.
 func (a *answer) movedTo(to *store.Doc) {
 	c, d := a.cycle, a.doc
-	fresh := to.New != store.NotNew || to.Kind == store.Unseen && to.Cycle == c.rec.Cycle
+	// It answered first after d was last seen to be there, whatever it says of being listed.
+	fresh := to.New != store.NotNew || to.Kind == store.Unseen && to.Cycle == c.rec.Cycle || to.Cycle > c.site.FirstCycle && to.FirstSeen > a.seen
 	if c.visit.manner().first || !d.IsPage() || d.Cycle >= c.rec.Cycle || to.ID == d.ID || to.Site != d.Site || to.Moved != 0 || !fresh {
 		return
 	}
@@ -168,7 +195,7 @@ func (v *rediscovery) newcomers() (fresh []*store.Doc, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.Alive() && d.Moved == 0 && (d.New != store.NotNew || d.DuplicateOf != graph.None) {
+		if d.Alive() && d.Moved == 0 {
 			fresh = append(fresh, d)
 		}
 	}

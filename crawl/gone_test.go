@@ -239,6 +239,7 @@ func TestSoftwareSites(t *testing.T) {
 		{"wordpress", 400, 1, 1},
 		{"mediawiki", 120, 0, 0}, // which documents the policy chooses there is not for this test
 		{"cgit", 400, 0, 0},
+		{"mantis", 600, 1, .6}, // no sitemap, and what was deleted answers 200
 	} {
 		t.Run(test.kind, func(t *testing.T) {
 			t.Parallel()

@@ -285,8 +285,12 @@ func (l *Loop) take(j *job) {
 	case fetchRobots:
 		l.robots(j, now)
 	case fetchProbe:
-		l.probed(j)
 		l.release(j, now)
+		if j.asks != nil {
+			l.told(j)
+		} else {
+			l.probed(j)
+		}
 	default:
 		c.answered(j)
 		j.backlog.untake(j.id)
@@ -304,6 +308,11 @@ func (c *cycle) request(j *job) {
 	case fetchRobots:
 		return
 	case fetchProbe:
+		if j.asks != nil {
+			j.request.URL = j.asks.url
+			j.read = document.Options{URL: j.asks.url, Says: []string{j.asks.of.doc.URL, j.asks.url}}
+			return
+		}
 		j.request.URL = j.origin.name + probePath(s, j.origin)
 		j.read = document.Options{URL: j.request.URL, Shapes: true}
 		return
@@ -314,4 +323,7 @@ func (c *cycle) request(j *job) {
 		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
 	}
 	j.read = document.Options{URL: d.URL, Actions: c.loop().client.Identifies(d.URL), Texts: c.doubts(d, j.work == fetchNew), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
+	if j.work == fetchOld && d.Kind == store.Page && d.Class == store.ContentPage {
+		j.read.Says = []string{d.URL}
+	}
 }

@@ -26,6 +26,9 @@ type job struct {
 	err     error // the run was cancelled
 	rules   *fetch.Robots
 	content *document.Content
+
+	asked   bool // the site was asked what it says of what is not there, see cycle.asks
+	missing bool // and this is what it says
 }
 
 // A pool makes requests, so many at once.

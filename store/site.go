@@ -30,24 +30,32 @@ type Site struct {
 	State  SiteState `json:"state"`
 	Reason string    `json:"reason,omitempty"` // of SitePaused, SiteFailed
 
-	Partial    bool     `json:"partial,omitempty"`     // the first visit did not see all of it
-	PartialWhy string   `json:"partial_why,omitempty"` // a few words for people
-	FirstCycle Cycle    `json:"first_cycle"`           // its first visit
-	LastCycle  Cycle    `json:"last_cycle"`            // the latest cycle that worked on it
-	CrawledAt  Time     `json:"crawled_at,omitempty"`  // when its latest cycle ended
-	Probe      string   `json:"probe,omitempty"`       // what a random path answered: "404", "soft404", …
-	Soft404    []uint64 `json:"soft404,omitempty"`     // fingerprints of bodies for what is not there
-	CatchAll   bool     `json:"catch_all,omitempty"`   // its home page is one of these bodies
-	NeedsJS    bool     `json:"needs_js,omitempty"`    // scripts, but next to no links
-	Traps      []string `json:"traps,omitempty"`       // patterns that were cut, for people
-	Looked     int      `json:"looked,omitempty"`      // fetches of pages for no reason but that lists had dropped them
-	Departed   int      `json:"departed,omitempty"`    // of these, of pages that were not there
-	Rows       []uint64 `json:"rows,omitempty"`        // digests of rows of links that many of its pages have, see document.Rows
+	Partial    bool      `json:"partial,omitempty"`     // the first visit did not see all of it
+	PartialWhy string    `json:"partial_why,omitempty"` // a few words for people
+	FirstCycle Cycle     `json:"first_cycle"`           // its first visit
+	LastCycle  Cycle     `json:"last_cycle"`            // the latest cycle that worked on it
+	CrawledAt  Time      `json:"crawled_at,omitempty"`  // when its latest cycle ended
+	Probe      string    `json:"probe,omitempty"`       // what a random path answered: "404", "soft404", …
+	Soft404    []uint64  `json:"soft404,omitempty"`     // fingerprints of bodies for what is not there
+	CatchAll   bool      `json:"catch_all,omitempty"`   // its home page is one of these bodies
+	Missing    []Missing `json:"missing,omitempty"`     // what it answers for addresses that nothing has
+	NeedsJS    bool      `json:"needs_js,omitempty"`    // scripts, but next to no links
+	Traps      []string  `json:"traps,omitempty"`       // patterns that were cut, for people
+	Looked     int       `json:"looked,omitempty"`      // fetches of pages for no reason but that lists had dropped them
+	Departed   int       `json:"departed,omitempty"`    // of these, of pages that were not there
+	Rows       []uint64  `json:"rows,omitempty"`        // digests of rows of links that many of its pages have, see document.Rows
 
 	SameParams   []string `json:"same_params,omitempty"`   // parameters that do not change the page, and are left out of URLs
 	NeededParams []string `json:"needed_params,omitempty"` // parameters that were taken for such, and are not
 
 	LeftOut []LeftOut `json:"left_out,omitempty"` // groups of URLs that are not fetched, as others of them brought nothing
+}
+
+// A Missing is what a site answered for an address that was made up, of the kind of one at which a page
+// was.
+type Missing struct {
+	Template string `json:"template"`       // of the addresses, see scope.Name
+	Says     uint64 `json:"says,omitempty"` // what the answer said, see link.Page.Says; 0: it was no page, and said so by its status
 }
 
 // A LeftOut is a group of URLs of a site that are not fetched, because others that look like them

@@ -40,6 +40,8 @@ type Content struct {
 	Texts     bool     // the rest is worked out: Options.Texts
 	Blocks    []uint64 // of text, see link.Page.Blocks
 	TextShape uint64   // the same
+
+	Says uint64 // see link.Page.Says; only with Options.Says
 }
 
 // A Link is a link as it stands in a document.
@@ -61,6 +63,7 @@ type Options struct {
 	Actions      bool     // work out Link.Action
 	Shapes       bool     // work out Content.Shapes
 	Texts        bool     // work out Content.Blocks
+	Says         []string // addresses whose words do not count in Content.Says; none: it is not worked out
 }
 
 // A Reader reads bodies, one after another, in the same memory. The zero value is ready.
@@ -179,6 +182,9 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	if opt.Texts {
 		c.Texts = true
 		c.Blocks, c.TextShape = p.Blocks(nil)
+	}
+	if len(opt.Says) > 0 {
+		c.Says = p.Says(opt.Says...)
 	}
 	c.Links = make([]Link, len(p.Links))
 	for i := range p.Links {

@@ -16,6 +16,8 @@ type Pair struct{ Gone, Now *store.Doc }
 // site that neither moved nor came, which show what all of its pages say. Each page is in one pair
 // at most; pairs are in the order of gone. O(documents).
 //
+// A page that names another one canonical is not that one at another URL, unless it is the same to the byte.
+//
 // Where two pages share a text it is no sign, so that what a template says on each page never is.
 func Match(gone, fresh, others []*store.Doc) []Pair {
 	const body, passage, title = 0, 1, 2
@@ -47,7 +49,7 @@ func Match(gone, fresh, others []*store.Doc) []Pair {
 	for _, d := range gone {
 		for _, s := range signs(d) {
 			if o := by[s]; o != nil {
-				o.shared = o.shared || o.gone != d
+				o.shared = o.shared || !same(o.gone, d)
 			} else {
 				by[s] = &owners{gone: d}
 			}
@@ -59,6 +61,10 @@ func Match(gone, fresh, others []*store.Doc) []Pair {
 			case o == nil || o.fresh == d:
 			case o.fresh == nil:
 				o.fresh = d
+			case same(o.fresh, d): // a copy of it
+				if !d.Repeats() {
+					o.fresh = d
+				}
 			case s.of != body: // of several copies the first is it
 				o.shared = true
 			}
@@ -75,7 +81,7 @@ func Match(gone, fresh, others []*store.Doc) []Pair {
 	taken := map[graph.Node]bool{}
 	for _, d := range gone {
 		for _, s := range signs(d) {
-			if o := by[s]; o.fresh != nil && !o.shared && !taken[o.fresh.ID] && o.fresh.ID != d.ID {
+			if o := by[s]; o.fresh != nil && !o.shared && !taken[o.fresh.ID] && (!same(o.fresh, d) || o.fresh.Digest == d.Digest && o.fresh.ID != d.ID) {
 				taken[o.fresh.ID] = true
 				pairs = append(pairs, Pair{d, o.fresh})
 				break
@@ -83,6 +89,17 @@ func Match(gone, fresh, others []*store.Doc) []Pair {
 		}
 	}
 	return pairs
+}
+
+// same reports whether two documents are one page, or copies of one.
+func same(a, b *store.Doc) bool {
+	of := func(d *store.Doc) graph.Node {
+		if d.DuplicateOf != graph.None {
+			return d.DuplicateOf
+		}
+		return d.ID
+	}
+	return of(a) == of(b)
 }
 
 // Moved notes in cycle c that page to is what the page from was, under another URL: it is not new
@@ -108,7 +125,7 @@ func Stayed(d *store.Doc, c store.Cycle, now store.Time) {
 }
 
 // BySuspicion sorts pages that lists have dropped: first what is there to be read, as lists drop
-// lists with every change, and of these what most have dropped.
+// lists with every change, and of these what most have dropped, and what was not looked at for longest.
 func BySuspicion(a, b *store.Doc) int {
 	other := func(d *store.Doc) int {
 		if d.Class > store.ContentPage {
@@ -116,5 +133,5 @@ func BySuspicion(a, b *store.Doc) int {
 		}
 		return 0
 	}
-	return cmp.Or(other(a)-other(b), b.Dropped-a.Dropped, cmp.Compare(a.ID, b.ID))
+	return cmp.Or(other(a)-other(b), b.Dropped-a.Dropped, cmp.Compare(a.LastFetched, b.LastFetched), cmp.Compare(a.ID, b.ID))
 }

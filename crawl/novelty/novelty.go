@@ -11,7 +11,8 @@
 //     not show that anything was published. When it is a page of its own, it is new. In a full
 //     recrawl new means not known before, so that stubs count like any page.
 //
-// A page is gone when it says so (Gone), and looked at for that when a list has dropped it (Dropped).
+// A page is gone when it says so (Gone), and looked at for that when a list has dropped it (Dropped),
+// or all lists that were read together (Sights).
 // One that has come to another URL (Match) has moved, and is not new.
 //
 // The functions judge records of the store, and change no more than those they are given.

@@ -90,7 +90,7 @@ func TestRowsApart(t *testing.T) {
 // TestMatch pairs pages that are gone with those that have their content.
 func TestMatch(t *testing.T) {
 	doc := func(id graph.Node, digest uint64, title string, p ...uint32) *store.Doc {
-		d := &store.Doc{ID: id, Digest: digest, Title: title}
+		d := &store.Doc{ID: id, Digest: digest, Title: title, DuplicateOf: graph.None}
 		copy(d.Passages[:], p)
 		return d
 	}
@@ -136,5 +136,61 @@ func TestGone(t *testing.T) {
 		if (d.Gone != 0) != c.gone || c.gone && d.Dropped != 0 {
 			t.Errorf("%+v: gone %d, dropped %d", c, d.Gone, d.Dropped)
 		}
+	}
+}
+
+// TestSights: of lists that are read together only that is missing which none of them names, though they
+// name what stood beside it.
+func TestSights(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		lists [][2]string // before and now
+		want  string
+	}{
+		{"a window that moved on", [][2]string{{"abcdef", "XYabcd"}}, ""},
+		{"and the page of the list behind it", [][2]string{{"abcdef", "XYabcd"}, {"ghijkl", "efghij"}}, ""},
+		{"of which one is gone that was pushed there", [][2]string{{"abcdefgh", "UVWXYZab"}, {"ijklmnop", "cdfghijk"}}, "e"},
+		{"one that came to the front of another page", [][2]string{{"abcdef", "iabcde"}, {"ghijkl", "fghjkl"}}, ""},
+		{"two beside each other", [][2]string{{"abcdef", "abef"}}, "cd"},
+		{"the last one", [][2]string{{"abcdef", "abcde"}}, ""},
+		{"a window that moved on, of which another list names some", [][2]string{{"abcdefgh", "XYZUVWab"}, {"ceg", "ceg"}}, ""},
+		{"a list that is read for the first time", [][2]string{{"abcdef", "abdef"}, {"", "c"}}, ""},
+		{"a copy stands for its page", [][2]string{{"abcdef", "abdef"}, {"", "C"}}, ""},
+	} {
+		var s Sights
+		for _, l := range c.lists {
+			s.Read(list(store.ViaAnchor, 2, l[0]), list(store.ViaAnchor, 2, l[1]), func(id graph.Node) graph.Node {
+				if id == 'C' {
+					return 'c'
+				}
+				return id
+			})
+		}
+		if got := names(s.Missing()); got != c.want {
+			t.Errorf("%s: %q is missing, want %q", c.what, got, c.want)
+		}
+	}
+	var s Sights
+	if s.Lost(list(store.ViaAnchor, 2, "abc"), list(store.ViaAnchor, 3, "ca")); !s.HasLost('b') || s.HasLost('a') || s.HasLost('c') {
+		t.Error("a link is lost where no place of the document has it")
+	}
+}
+
+// TestMatchCopies: copies of a new page do not make its texts those of several pages, and a page has not
+// moved to a copy of its own.
+func TestMatchCopies(t *testing.T) {
+	doc := func(id, of graph.Node, p uint32) *store.Doc {
+		return &store.Doc{ID: id, DuplicateOf: of, Digest: uint64(id), Passages: [2]uint32{p}}
+	}
+	gone := doc(1, graph.None, 5)
+	if got := Match([]*store.Doc{gone}, []*store.Doc{doc(3, 2, 5), doc(2, graph.None, 5), doc(4, 2, 5)}, nil); len(got) != 1 || got[0].Now.ID != 2 {
+		t.Errorf("%+v", got)
+	}
+	if got := Match([]*store.Doc{gone}, []*store.Doc{doc(3, 1, 5)}, nil); len(got) != 0 {
+		t.Errorf("moved to a copy: %+v", got)
+	}
+	same := doc(3, 1, 5)
+	if same.Digest = gone.Digest; len(Match([]*store.Doc{gone}, []*store.Doc{same}, nil)) != 1 {
+		t.Error("not moved to where all of it is")
 	}
 }

@@ -1,5 +1,7 @@
 package link
 
+import "net/url"
+
 // inText are the elements that do not end a block of text.
 var inText = func() map[name]bool {
 	m := map[name]bool{}
@@ -29,33 +31,27 @@ func (p *Page) Blocks(into []uint64) (blocks []uint64, shape uint64) {
 		}
 	}
 	text := func(b []byte) {
-		for i := 0; i < len(b); {
-			if !inWord(b[i]) {
-				i++
-				continue
-			}
-			word, number := uint64(offset), false
-			for ; i < len(b) && inWord(b[i]); i++ {
-				c := b[i]
-				if 'A' <= c && c <= 'Z' {
-					c |= 0x20
-				}
-				number = number || '0' <= c && c <= '9'
-				word = (word ^ uint64(c)) * prime
-			}
+		eachWord(b, func(word uint64, number bool) {
 			block = (block ^ word) * prime
 			words++
 			if !number {
 				shape = (shape ^ word) * prime
 			}
-		}
+		})
 	}
+	p.eachText(text, end)
+	end()
+	return into, shape
+}
+
+// eachText calls text for each run of text of the page, that of its title too, and end wherever a
+// block of text ends.
+func (p *Page) eachText(text func([]byte), end func()) {
 	s, title := scanner{b: p.text}, false
 	for {
 		switch s.next() {
 		case endOfInput:
-			end()
-			return into, shape
+			return
 		case textToken:
 			text(s.text)
 		case rawToken:
@@ -75,6 +71,51 @@ func (p *Page) Blocks(into []uint64) (blocks []uint64, shape uint64) {
 				end()
 			}
 		}
+	}
+}
+
+// Says returns a hash of what the page says whatever its address is: of all its words in their order,
+// but for those with a digit and those of the addresses. So two answers for what is not there that
+// repeat what was asked for have the same hash, where both get the addresses of both. It is never 0.
+// O(length of the page).
+func (p *Page) Says(addresses ...string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	echo := map[uint64]bool{}
+	for _, a := range addresses {
+		if plain, err := url.PathUnescape(a); err == nil {
+			a = plain
+		}
+		eachWord([]byte(a), func(word uint64, _ bool) { echo[word] = true })
+	}
+	hash := uint64(offset)
+	p.eachText(func(b []byte) {
+		eachWord(b, func(word uint64, number bool) {
+			if !number && !echo[word] {
+				hash = (hash ^ word) * prime
+			}
+		})
+	}, func() {})
+	return max(hash, 1)
+}
+
+// eachWord calls yield with a hash of each word of a text, its case aside, and whether it has a digit.
+func eachWord(b []byte, yield func(word uint64, number bool)) {
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	for i := 0; i < len(b); {
+		if !inWord(b[i]) {
+			i++
+			continue
+		}
+		word, number := uint64(offset), false
+		for ; i < len(b) && inWord(b[i]); i++ {
+			c := b[i]
+			if 'A' <= c && c <= 'Z' {
+				c |= 0x20
+			}
+			number = number || '0' <= c && c <= '9'
+			word = (word ^ uint64(c)) * prime
+		}
+		yield(word, number)
 	}
 }
 

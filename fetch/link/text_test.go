@@ -47,3 +47,22 @@ func FuzzBlocks(f *testing.F) {
 		}
 	})
 }
+
+// TestSays: what a page says for its address is the same whatever the address is, if it is the same
+// but for that.
+func TestSays(t *testing.T) {
+	says := func(body string, addresses ...string) uint64 {
+		return Extract([]byte(body), Options{URL: "http://a.test/"}).Says(addresses...)
+	}
+	const one, two = "http://a.test/?id=space%3ASome-page", "http://a.test/?id=17"
+	missing := says("<title>some page</title><p>The topic Some Page does not exist", one, two)
+	if other := says("<title>17</title><p>The topic 17 does not <b>exist</b>", two, one); other != missing {
+		t.Error("an address that is repeated changes what is said")
+	}
+	if other := says("<title>some page</title><p>The topic Some Page does exist", one, two); other == missing {
+		t.Error("other words say the same")
+	}
+	if says("") == 0 {
+		t.Error("nothing is 0, which is not known")
+	}
+}
