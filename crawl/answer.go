@@ -228,9 +228,6 @@ func (a *answer) document() {
 	}
 	listed := kind == store.Page || kind == store.Feed || kind == store.Sitemap
 	told := listed && novelty.Answered(d, first, got.Stub, c.rec.Kind == store.Revisit, c.first)
-	if d.New == store.IsNew && got.NoIndex && !c.worth.unlisted {
-		d.New = store.NotNew // the site asks not to list it, as it does of forms and lists that it makes for any query
-	}
 	if told || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
@@ -246,6 +243,9 @@ func (a *answer) document() {
 		}
 		d.Class = got.Class(c.rows.Repeats)
 		c.rows.Learn(got)
+	}
+	if listed && !c.worth.unlisted && novelty.Unlisted(d, got.NoIndex, told) {
+		told, d.FirstSeen, d.Cycle = true, now, c.rec.Cycle
 	}
 	d.Canonical = ""
 	if got.Canonical = c.identity(got.Canonical); got.Canonical != "" && got.Canonical != d.URL {

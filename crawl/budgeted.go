@@ -26,6 +26,8 @@ type budgetedCycle struct {
 	looking   graph.Node          // the one that is in line; graph.None: none is
 	survey    *survey             // what lists are expected to show; nil: not made yet
 
+	unlisted unlisted // pages that asked not to be listed, and may by now
+
 	followed int                 // documents handed out that do not count against the budget
 	behind   int                 // of them, since the policy named a document
 	counted  map[graph.Node]bool // of them, those in line or under way
@@ -48,6 +50,7 @@ func (v *budgetedCycle) begin() error {
 		if d.Dropped > 0 && d.FetchedIn != v.rec.Cycle {
 			v.suspect(d.ID)
 		}
+		v.unlisted.know(d, v.crawl().now())
 	}); err != nil {
 		return err
 	}
@@ -130,7 +133,7 @@ func (v *budgetedCycle) idle() (over bool, err error) {
 		return false, err
 	}
 	v.behind = 0
-	for _, next := range []func() (more bool, err error){v.revisit, v.checkGone, v.follow, v.goOn} {
+	for _, next := range []func() (more bool, err error){v.lookAgain, v.revisit, v.checkGone, v.lookAgain, v.follow, v.goOn} {
 		if more, err := next(); more || err != nil {
 			return false, err
 		}

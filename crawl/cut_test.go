@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
@@ -259,8 +260,8 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// unlisted is a page that asks not to be listed.
-func unlisted(text string, links ...string) http.HandlerFunc {
+// noindexed is a page that asks not to be listed.
+func noindexed(text string, links ...string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("X-Robots-Tag", "noindex")
 		page(text, links...)(rw, r)
@@ -276,7 +277,7 @@ func TestNewAfterLeavingOut(t *testing.T) {
 	for i := range 100 {
 		p := fmt.Sprintf("/%d-view/all", i)
 		links = append(links, p)
-		w.pages[p] = unlisted("page "+strings.Repeat(string(rune('a'+i%26)), 1+i), p)
+		w.pages[p] = noindexed("page "+strings.Repeat(string(rune('a'+i%26)), 1+i), p)
 	}
 	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = plain(""), status(404)
 	w.pages["/"] = page("home", links...)
@@ -303,5 +304,53 @@ func TestNewAfterLeavingOut(t *testing.T) {
 	}
 	if r.NewPages != 3 || r.Unknown != 1 || w.count("/behind-view/all")+w.count("/like?it=2") > 0 {
 		t.Errorf("%d new pages and %d that may be, want 3 and 1; what waits was asked for %d times", r.NewPages, r.Unknown, w.count("/behind-view/all")+w.count("/like?it=2"))
+	}
+}
+
+// TestListedLater: a new page that asks not to be listed is not told, and is when it does not ask so
+// any more; the budget is for others by and large.
+func TestListedLater(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = plain(""), status(404)
+	var links []string
+	for i := range 40 {
+		p := fmt.Sprintf("/%d", i)
+		links = append(links, p)
+		w.pages[p] = page("page " + p)
+	}
+	w.pages["/"] = page("home", links...)
+	dir, start := t.TempDir(), time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	on := func(day int, visit func(*Crawl)) {
+		cfg := local(dir)
+		cfg.At = start.Add(time.Duration(day) * 24 * time.Hour)
+		c, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on(0, func(c *Crawl) { w.crawl(t, c, store.Rules{}) })
+	const text = "a page with enough to say that somebody would read it, were it listed"
+	w.set("/", page("home", append([]string{"/young", "/never"}, links...)...))
+	w.set("/young", noindexed("young: "+text))
+	w.set("/never", noindexed("never: "+text))
+	p := budgeted(4)
+	p.Policy = "round-robin"
+	for day, want := range []struct{ told, asked int }{{0, 1}, {0, 2}, {0, 2}, {1, 3}, {0, 3}} {
+		if day == 2 {
+			w.set("/young", page("young: "+text))
+		}
+		on(1+day, func(c *Crawl) {
+			r := w.revisit(t, c, p)
+			if int(r.NewPages) != want.told || w.count("/young") != want.asked || r.Refetched > 4 {
+				t.Errorf("day %d: %d new pages, /young asked for %d times, %d old documents; want %d, %d, at most 4", 1+day, r.NewPages, w.count("/young"), r.Refetched, want.told, want.asked)
+			}
+			if d := w.doc(t, c, "/young"); (d.New == store.IsNew) != (day >= 3) {
+				t.Errorf("day %d: /young is new: %v", 1+day, d.New)
+			}
+		})
 	}
 }

@@ -146,6 +146,7 @@ type Doc struct {
 
 	Yield    uint8 // what its first answer brought, a yield.Outcome; 0: not known
 	NoFollow bool  // only links with rel=nofollow lead to it
+	Unlisted uint8 // fetches of a page that would be new but asks not to be listed; 0: it is none
 
 	stored bool  // there is a record in the store
 	was    tally // what the record in the store counts as
@@ -252,6 +253,7 @@ var docFields = record.New(
 	record.Node(60, func(d *Doc) *graph.Node { return &d.MovedFrom }),
 	record.Uint(61, func(d *Doc) *uint8 { return &d.Yield }),
 	record.Bool(62, func(d *Doc) *bool { return &d.NoFollow }),
+	record.Uint(63, func(d *Doc) *uint8 { return &d.Unlisted }),
 )
 
 func (d *Doc) encode() []byte {

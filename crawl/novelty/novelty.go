@@ -57,6 +57,39 @@ func Answered(d *store.Doc, first, stub, budgeted bool, firstVisit store.Time) b
 	return false
 }
 
+// Looks at a page that would be new but asks not to be listed.
+const (
+	maxLooks  = 6      // fetches in all
+	firstLook = 86_400 // seconds until the second; each time twice as long until the next
+	Listed    = 1 << 7 // Doc.Unlisted of a page that was listed in the end
+)
+
+// Unlisted notes that d, as a page that is there to be read, asks not to be listed, or does so no
+// more, told if it is to be told of now. The site does not want it listed, so that it is not new, as
+// forms and lists are not that software makes for any query. But some software asks so of pages of
+// the first days, against spam, and such a page is new once it does not. It reports whether that is
+// so, or told.
+func Unlisted(d *store.Doc, noIndex, told bool) bool {
+	waits := d.Unlisted > 0 && d.Unlisted < maxLooks
+	switch {
+	case noIndex && told && d.New == store.IsNew:
+		if d.New = store.NotNew; d.Class == store.ContentPage {
+			d.Unlisted = 1
+		}
+	case noIndex && waits:
+		d.Unlisted++
+	case !noIndex && waits:
+		d.Unlisted, d.New = Listed, store.IsNew
+		return true
+	}
+	return told
+}
+
+// DueUnlisted reports whether it is time to look whether d asks to be listed by now.
+func DueUnlisted(d *store.Doc, now store.Time) bool {
+	return d.Unlisted > 0 && d.Unlisted < maxLooks && now-d.LastFetched >= firstLook<<(d.Unlisted-1)
+}
+
 // dated decides an unknown newness by the page's date of publication, or by a date of change
 // that lies before the first visit.
 func dated(d *store.Doc, firstVisit store.Time) store.Novelty {

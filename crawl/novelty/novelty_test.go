@@ -41,3 +41,43 @@ func TestStubsAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlisted follows a page that answers first at 0 in seconds, asking not to be listed, and is
+// looked at as soon as it is due.
+func TestUnlisted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		class store.Class
+		found store.Novelty
+		until int // looks that find it unlisted
+		at    store.Time
+		told  bool
+	}{
+		{"listed at the first look", store.ContentPage, store.IsNew, 0, 86_400, true},
+		{"listed at the third", store.ContentPage, store.IsNew, 2, 7 * 86_400, true},
+		{"listed at the last", store.ContentPage, store.IsNew, 4, 31 * 86_400, true},
+		{"listed after that", store.ContentPage, store.IsNew, 5, 0, false},
+		{"a form", store.FormPage, store.IsNew, 0, 0, false},
+		{"known for long", store.ContentPage, store.NotNew, 0, 0, false},
+		{"perhaps known for long", store.ContentPage, store.MaybeNew, 0, 0, false},
+	} {
+		d := &store.Doc{New: c.found, Class: c.class}
+		if told := Unlisted(d, true, true); !told || d.New == store.IsNew {
+			t.Errorf("%s: %v when it answers first, told: %v", c.name, d.New, told)
+		}
+		told, at := false, store.Time(0)
+		for day := store.Time(1); day < 200; day++ {
+			if !DueUnlisted(d, day*86_400) {
+				continue
+			}
+			at, d.LastFetched = day*86_400, day*86_400
+			if c.until--; Unlisted(d, c.until >= 0, false) {
+				told = true
+				break
+			}
+		}
+		if told != c.told || told && at != c.at || told != (d.New == store.IsNew) {
+			t.Errorf("%s: told: %v, at %d; it is new: %v", c.name, told, at, d.New)
+		}
+	}
+}

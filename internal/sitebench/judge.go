@@ -50,7 +50,7 @@ type report struct {
 	Found    int    `json:"found"`    // content pages of which at least one address is listed
 
 	Published int   `json:"published"`    // content pages, in all weeks
-	ToldNew   int   `json:"told_new"`     // of these, in the cycle after
+	ToldNew   int   `json:"told_new"`     // of these, in one of the two cycles after
 	FalseNew  int   `json:"false_new"`    // addresses told new at which something was before the first visit
 	OtherNew  int   `json:"other_new"`    // addresses told new that are no content: lists, forms, copies
 	Away      int   `json:"away"`         // content pages deleted or renamed that the first visit had found
@@ -175,6 +175,7 @@ type run struct {
 	report  *report
 	log     func(format string, a ...any)
 
+	told    map[int]bool           // published content pages that were told new
 	found   map[int]bool           // content pages, by number, that the first visit found
 	pending []software.Change      // of these, what was deleted or renamed and not told
 	since   map[string]store.Cycle // addresses told new, and when
@@ -230,7 +231,7 @@ func (j *run) ask(t time.Time, url string) (software.Look, error) {
 }
 
 func (j *run) afterFirst(v *store.View) error {
-	j.found, j.since, j.away = map[int]bool{}, map[string]store.Cycle{}, map[string]bool{}
+	j.told, j.found, j.since, j.away = map[int]bool{}, map[int]bool{}, map[string]store.Cycle{}, map[string]bool{}
 	err := listed(v, func(d *store.Doc) error {
 		j.report.Listed++
 		look, err := j.ask(software.Start, d.URL)
@@ -251,11 +252,21 @@ func (j *run) afterFirst(v *store.View) error {
 // afterWeek compares what a cycle tells with what happened.
 func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 	before := now.Add(-software.Week)
+	since := before // of what may be told new now
+	if before.After(software.Start) {
+		since = before.Add(-software.Week)
+	}
 	published, renamed := map[int]bool{}, map[int]bool{}
+	for _, c := range j.site.Changes(since, now) {
+		if c.What == software.Published {
+			published[c.Page] = true
+			if c.Time.After(before) {
+				j.report.Published++
+			}
+		}
+	}
 	for _, c := range j.site.Changes(before, now) {
 		switch c.What {
-		case software.Published:
-			published[c.Page] = true
 		case software.Deleted, software.Renamed:
 			if j.found[c.Page] {
 				j.pending = append(j.pending, c)
@@ -264,8 +275,6 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 			}
 		}
 	}
-	j.report.Published += len(published)
-	told := map[int]bool{}
 	var gone []string
 	err := listed(v, func(d *store.Doc) error {
 		if d.Moved != 0 {
@@ -303,10 +312,12 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 		case err != nil:
 			return err
 		case published[look.Page]:
-			if told[look.Page] {
+			if j.told[look.Page] {
 				j.report.OtherNew++ // a copy
+			} else {
+				j.report.ToldNew++
 			}
-			told[look.Page] = true
+			j.told[look.Page] = true
 			j.log("cycle %d\ttold new\t%s", cycle, d.URL)
 		case renamed[look.Page]:
 			j.report.MovedNew++
@@ -320,9 +331,8 @@ func (j *run) afterWeek(v *store.View, cycle store.Cycle, now time.Time) error {
 		}
 		return nil
 	})
-	j.report.ToldNew += len(told)
-	for _, c := range j.site.Changes(before, now) {
-		if c.What == software.Published && !told[c.Page] {
+	for _, c := range j.site.Changes(since, before) {
+		if c.What == software.Published && !j.told[c.Page] {
 			j.log("cycle %d\tnot told new\t%s", cycle, c.To)
 		}
 	}
