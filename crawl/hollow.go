@@ -43,8 +43,10 @@ func (a *answer) hollow() store.Kind {
 		is = true
 		a.hollowToo(shapes[0])
 	}
+	// What was guessed is no page either where the app, published anew, has answered it before the home page.
+	guessed := s.CatchAll && d.Main && !d.Named && d.Via == store.ViaNone
 	kind := store.Page
-	if is && !a.vouched() {
+	if (is || guessed) && !a.vouched() {
 		kind = store.Soft404
 	}
 	if d.Hollow = is; d.Shape == 0 || slices.Contains(s.Soft404, d.Shape) { // else it had a body of its own

@@ -181,3 +181,31 @@ func TestSeedOfSoft404(t *testing.T) {
 		t.Errorf("/about, given by hand, is a %v", d.Kind)
 	}
 }
+
+// TestPublishedAnew: an app is published anew, and answers the guess at a sitemap before its home page:
+// that guess is no new page.
+func TestPublishedAnew(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	w.other = page("the app, as it was first")
+	c := open(t, func(cfg *Config) { cfg.Parallel = 8 })
+	if _, err := c.Run(t.Context(), w.seed("/", store.Rules{}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w.other = page("the app, as it was published anew")
+	app, guessed := w.other, make(chan bool)
+	w.set("/sitemap.xml", func(rw http.ResponseWriter, r *http.Request) {
+		app(rw, r)
+		close(guessed)
+	})
+	w.set("/", func(rw http.ResponseWriter, r *http.Request) {
+		select {
+		case <-guessed:
+		case <-r.Context().Done():
+		}
+		app(rw, r)
+	})
+	if r := w.revisit(t, c, budgeted(10)); r.NewPages != 0 || r.Unknown != 0 {
+		t.Errorf("%d new pages, %d that may be", r.NewPages, r.Unknown)
+	}
+}
