@@ -162,6 +162,9 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
 	if err != nil {
 		return err
 	}
+	if added && open != nil {
+		open.cycle.see(d)
+	}
 	queued := false // it waited before
 	if !added {
 		if d, err = c.doc(d.ID); err != nil {

@@ -472,7 +472,7 @@ func (c *cycle) reopen() {
 	c.rec.Done, c.rec.Ended, c.failure, c.limit = false, 0, "", ""
 	c.traps, c.heeded, c.lists.Doc = scope.NewTraps(), map[*origin]bool{}, c.crawl().doc
 	c.seen.repeats = map[graph.Node]int{}
-	c.worth.off = c.site.Rules.All
+	c.worth = worth{off: c.site.Rules.All}
 	c.worth.params.Ignore(c.site.SameParams)
 	c.crawl().save()
 	c.crawl().fail(c.learnAll())

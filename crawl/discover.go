@@ -169,6 +169,9 @@ func (c *cycle) revive(id graph.Node, by *store.Doc) {
 		}
 		if d.State == store.Queued {
 			crawl.fail(crawl.db.Put(d))
+			if !s.cycle.closed {
+				s.cycle.see(d)
+			}
 			s.cycle.refound(d)
 		}
 		return

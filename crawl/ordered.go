@@ -55,6 +55,7 @@ func (v *ordered) begin() error {
 	}); err != nil {
 		return err
 	}
+	v.learned()
 	for _, d := range seen {
 		links, err := db.Links(d)
 		if err != nil {

@@ -58,7 +58,10 @@ func (v *rediscovery) prepare(waited func(d *store.Doc), old func(b *backlog, d 
 	if v.where.since, err = v.sinceLately(); err != nil {
 		return err
 	}
-	defer v.worth.site.Renew() // those of the first visit went to what was in line
+	defer func() {
+		v.learned()
+		v.worth.site.Renew() // the chances of the first visit went to what was in line
+	}()
 	return crawl.db.SiteDocs(s.ID, func(d *store.Doc) bool {
 		v.learn(d)
 		v.where.know(d)

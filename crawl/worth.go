@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,11 +15,13 @@ import (
 )
 
 // A worth is what a cycle knows of the yield of its site's URLs, see package yield. It is made
-// anew from the documents of the store where a cycle begins at a site that has some (learn), but
-// for the texts that were read: small sites that were interrupted after every ten requests took up
-// to a fourth more of them.
+// anew from the documents of the store where a cycle begins at a site that has some (learn), as it was
+// (see past), but for the texts that were read: small sites that were interrupted after every ten
+// requests took up to a fourth more of them.
 type worth struct {
 	site     yield.Site
+	told     uint32 // what site was told: documents that became known, outcomes, documents left out
+	past     past
 	params   yield.Params
 	off      bool                // everything is fetched: crawl --all
 	unlisted bool                // the site's own seed asks not to be listed, so that this says nothing
@@ -58,6 +61,7 @@ func (c *cycle) see(d *store.Doc) {
 	if c.worth.off {
 		return
 	}
+	c.worth.told++
 	c.worth.site.See(c.place(d.URL))
 	if d.NoFollow {
 		if c.worth.nofollow == nil {
@@ -83,26 +87,66 @@ func (c *cycle) followed(id graph.Node) {
 }
 
 // learn takes in what an earlier run or cycle has brought, a document at a time in the order of
-// their numbers.
+// their numbers; learned follows the last one.
 func (c *cycle) learn(d *store.Doc) {
 	w := &c.worth
-	if group, ok := strings.CutPrefix(d.Reason, store.StoppedReason); ok && d.State == store.Skipped {
+	group, stopped := strings.CutPrefix(d.Reason, store.StoppedReason)
+	if stopped = stopped && d.State == store.Skipped; stopped {
 		w.leftOut(group).URLs++
-		defer func() { w.site.LeaveOut(c.place(d.URL)) }()
-	} else if d.State == store.Skipped {
+	} else if d.State == store.Skipped && (isRule(d.Reason) || d.Visits > 0) {
 		return
 	}
+	c.relive(w.told + 1)
 	c.see(d)
 	if d.Kind == store.Page && c.repeats() {
-		c.worth.remember(d)
+		w.remember(d)
 	}
 	if d.Visits > 0 {
 		w.params.Met(c.place(d.URL), c.site.SameParams)
 	}
-	if o := brought(d); o != yield.None && !w.off {
-		w.unlisted = w.unlisted || o == yield.NoIndex && d.Seed
-		w.site.Fetched(c.place(d.URL), o)
+	if w.off {
+		return
 	}
+	e := event{at: d.Learned, url: c.place(d.URL), left: stopped, o: brought(d)}
+	w.unlisted = w.unlisted || e.o == yield.NoIndex && d.Seed
+	switch {
+	case e.at > 0:
+		w.past.add(e)
+	case stopped || e.o != yield.None: // of an earlier release
+		w.tell(e)
+	}
+}
+
+// relive takes in what was told among the first n things of what learn has been given.
+func (c *cycle) relive(n uint32) {
+	w := &c.worth
+	for {
+		e, ok := w.past.next(max(n, w.told+1))
+		if !ok {
+			return
+		}
+		w.told = max(w.told, e.at)
+		w.tell(e)
+	}
+}
+
+// tell tells the site what became of a document.
+func (w *worth) tell(e event) {
+	if e.left {
+		w.site.LeaveOut(e.url)
+	} else {
+		w.site.Fetched(e.url, e.o)
+	}
+}
+
+// tells tells the site what became of a document, and notes when, which is to be written.
+func (w *worth) tells(d *store.Doc, e event) {
+	if !e.left && e.o == yield.None {
+		return
+	}
+	w.told++
+	d.Learned = w.told
+	w.tell(e)
 }
 
 // brought is what the first answer to a request for d has brought. What earlier releases fetched is
@@ -125,14 +169,14 @@ func brought(d *store.Doc) yield.Outcome {
 	return yield.None
 }
 
-// learnAll takes in what is known of the site, where that is more than its seeds.
+// learnAll takes in what is known of the site.
 func (c *cycle) learnAll() error {
-	counts, err := c.crawl().db.Counters(c.site.ID)
-	if err != nil || counts.Known() <= int64(len(c.site.Seeds)) {
-		return err
-	}
+	defer c.learned()
 	return c.crawl().db.SiteDocs(c.site.ID, func(d *store.Doc) bool { c.learn(d); return true })
 }
+
+// learned is called after all that is known was given to learn.
+func (c *cycle) learned() { c.relive(math.MaxUint32) }
 
 // repeats reports whether pages that come to be known are compared with those of the site.
 func (c *cycle) repeats() bool {
@@ -220,7 +264,7 @@ func (c *cycle) stop(b *backlog, d *store.Doc) {
 		group = s.Group
 	}
 	c.worth.leftOut(group).URLs++
-	c.worth.site.LeaveOut(c.place(d.URL))
+	c.worth.tells(d, event{url: c.place(d.URL), left: true})
 	c.leaveOut(b, d, store.StoppedReason+group)
 }
 
@@ -288,7 +332,7 @@ func (a *answer) judge() {
 	}
 	w.unlisted = w.unlisted || o == yield.NoIndex && d.Seed
 	d.Yield = uint8(o)
-	w.site.Fetched(url, o)
+	w.tells(d, event{url: url, o: o})
 	a.compareParams(url, o == yield.Leads)
 }
 
@@ -297,7 +341,7 @@ func (a *answer) judge() {
 func (c *cycle) isCopy(d *store.Doc) {
 	if !c.worth.off && yield.Outcome(d.Yield) == yield.None {
 		d.Yield = uint8(yield.Canonical)
-		c.worth.site.Fetched(c.place(d.URL), yield.Canonical)
+		c.worth.tells(d, event{url: c.place(d.URL), o: yield.Canonical})
 	}
 }
 
@@ -312,12 +356,12 @@ func (a *answer) compareParams(url string, leads bool) {
 		page.Canonical = c.place(got.Canonical)
 	}
 	if c.worth.params.Fetched(url, page) {
-		c.learned()
+		c.noteParams()
 	}
 }
 
-// learned writes down which parameters do not count from here on.
-func (c *cycle) learned() {
+// noteParams writes down which parameters do not count from here on.
+func (c *cycle) noteParams() {
 	s, names := c.site, c.worth.params.Ignored()
 	for _, n := range s.SameParams {
 		if !slices.Contains(names, n) && !slices.Contains(s.NeededParams, n) {
@@ -352,7 +396,7 @@ func (c *cycle) insists(to string) {
 			c.worth.params.Needed(n)
 		}
 	}
-	c.learned()
+	c.noteParams()
 }
 
 // known is what novelty is at most for a URL that is new to the store, and came as given: parameters
@@ -391,6 +435,7 @@ func (c *cycle) variant(b *backlog, d *store.Doc) bool {
 	}
 	group := "?" + name + "="
 	c.worth.leftOut(group).URLs++
+	c.worth.tells(d, event{url: c.place(d.URL), left: true})
 	c.leaveOut(b, d, store.StoppedReason+group)
 	return true
 }

@@ -144,9 +144,10 @@ type Doc struct {
 	Action          bool  // a link called it something that is done when it is fetched
 	Stub            bool  // New is MaybeNew only because it led away by meta refresh whenever it was fetched
 
-	Yield    uint8 // what its first answer brought, a yield.Outcome; 0: not known
-	NoFollow bool  // only links with rel=nofollow lead to it
-	Unlisted uint8 // fetches of a page that would be new but asks not to be listed; 0: it is none
+	Learned  uint32 // when that, or that it is left out, was learned from, among all that was learned of its site; 0: not known
+	Yield    uint8  // what its first answer brought, a yield.Outcome; 0: not known
+	NoFollow bool   // only links with rel=nofollow lead to it
+	Unlisted uint8  // fetches of a page that would be new but asks not to be listed; 0: it is none
 
 	stored bool  // there is a record in the store
 	was    tally // what the record in the store counts as
@@ -242,6 +243,7 @@ var docFields = record.New(
 	record.Bool(44, func(d *Doc) *bool { return &d.Hollow }),
 	record.Uint(45, func(d *Doc) *uint64 { return &d.Shape }),
 	record.Bool(46, func(d *Doc) *bool { return &d.Action }),
+	record.Uint(47, func(d *Doc) *uint32 { return &d.Learned }),
 	record.Bool(52, func(d *Doc) *bool { return &d.Stands }),
 	record.Node(53, func(d *Doc) *graph.Node { return &d.StandIn }),
 	record.Uint(54, func(d *Doc) *Class { return &d.Class }),

@@ -207,7 +207,7 @@ func (s *Site) Rank(url string, vouched bool) Rank {
 }
 
 func (s *Site) rank(t *set, vouched bool) Rank {
-	worst, untried := 1., s.untried(t, 0)
+	worst, untried := 1., s.untried(t, true)
 	for _, id := range t.id[:t.n] {
 		g := &s.groups[id]
 		if g.stopped() && !(vouched && g.chances+uint8(min(g.out, maxChances)) < maxChances) && !(untried && g.trials < maxTrials) {
@@ -224,10 +224,16 @@ func (s *Site) rank(t *set, vouched bool) Rank {
 	return First
 }
 
-// untried reports whether a large group of the set has had no chance yet, but for n fetches.
-func (s *Site) untried(t *set, n uint32) bool {
+// untried reports whether a large group of the set has had no chance yet. To Fetched, which is to
+// follow from what was seen and fetched alone, a fetch under way is none.
+func (s *Site) untried(t *set, out bool) bool {
 	for _, id := range t.id[:t.n] {
-		if g := &s.groups[id]; g.seen >= large && g.fetched+g.out < untriedBelow+n {
+		g := &s.groups[id]
+		n := g.fetched
+		if out {
+			n += g.out
+		}
+		if g.seen >= large && n < untriedBelow {
 			return true
 		}
 	}
@@ -299,7 +305,7 @@ func (s *Site) Fetched(url string, o Outcome) {
 	for _, id := range t.id[:t.n] {
 		worst = min(worst, s.groups[id].mean())
 	}
-	w, untried := weights[o], s.untried(&t, 2)
+	w, untried := weights[o], s.untried(&t, false)
 	for _, id := range t.id[:t.n] {
 		g := &s.groups[id]
 		g.fetched++

@@ -1,0 +1,109 @@
+package crawl
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	"forage/crawl/scope"
+	"forage/internal/software"
+	"forage/store"
+)
+
+// known is what is known of the groups of a site's URLs, in their order. What is under way is left
+// out: whoever goes on begins with nothing.
+func (w *worth) known() (groups []string) {
+	site := reflect.ValueOf(&w.site).Elem()
+	all := site.FieldByName("groups")
+	for i := range all.Len() {
+		groups = append(groups, underWay.ReplaceAllString(fmt.Sprintf("%+v", all.Index(i)), ""))
+	}
+	for _, n := range w.left {
+		groups = append(groups, fmt.Sprintf("%+v", *n))
+	}
+	slices.Sort(groups[all.Len():])
+	return append(groups, fmt.Sprint(site.FieldByName("once")), fmt.Sprint(w.told, w.unlisted, w.nofollow))
+}
+
+var underWay = regexp.MustCompile(` out:\d+`)
+
+// A reopened compares, at the end of each cycle of a first visit, what was learned with what is
+// learned anew from the store.
+type reopened struct {
+	visit
+	t        *testing.T
+	cycle    *cycle
+	compared int
+}
+
+func (v *reopened) conclude(counts *store.Counters, whole bool) {
+	v.visit.conclude(counts, whole)
+	v.compared++
+	c := *v.cycle
+	c.crawl().save()
+	c.worth = worth{}
+	if err := c.learnAll(); err != nil {
+		v.t.Error(err)
+	}
+	live, anew := v.cycle.worth.known(), c.worth.known()
+	if len(live) != len(anew) {
+		v.t.Errorf("%d groups, %d learned anew", len(live), len(anew))
+		return
+	}
+	wrong := 0
+	for i, is := range anew {
+		if is != live[i] {
+			if wrong++; wrong <= 3 {
+				v.t.Errorf("learned anew\n%.400s\nand it was\n%.400s", is, live[i])
+			}
+		}
+	}
+	if wrong > 0 {
+		v.t.Errorf("%d of %d groups differ", wrong, len(live))
+	}
+}
+
+// TestLearnedAnew: what is known of the yield of a site's URLs is the same once it is learned anew from
+// the store, wherever the visit was interrupted, and however often.
+func TestLearnedAnew(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"wordpress", "mediawiki", "shop", "shop-visit", "dokuwiki", "cgit", "docs"} {
+		for _, cut := range []int64{30, 170, 700} {
+			t.Run(fmt.Sprint(kind, " cut=", cut), func(t *testing.T) {
+				t.Parallel()
+				site, err := software.New(kind, software.Config{Pages: 30, Seed: uint64(cut)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := openLoopback(t, 4)
+				v := &reopened{t: t}
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					done := make(chan bool)
+					c.loop.do(func() {
+						defer close(done)
+						if s := c.sites[1]; s != nil && s.cycle != v.cycle {
+							v.cycle, v.visit = s.cycle, s.cycle.visit
+							s.cycle.visit = v
+						}
+					})
+					<-done
+					site.ServeHTTP(w, r)
+				}))
+				t.Cleanup(srv.Close)
+				for range 3 {
+					if _, err := c.Run(t.Context(), []scope.Seed{{URL: srv.URL + "/"}}, Options{MaxTotal: cut}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if v.compared == 0 {
+					t.Error("nothing was compared")
+				}
+			})
+		}
+	}
+}
+
