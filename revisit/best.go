@@ -79,8 +79,12 @@ type answered struct {
 	since int32 // cycle of the fetch before
 }
 
-// trust compares what was expected of fetches with what they found, in publications.
-type trust struct{ found, expected float64 }
+// trust compares what was expected of fetches with what they found, in publications. What a cycle tells
+// counts from the next one on, so that within a cycle nothing comes to be worth more.
+type trust struct {
+	found, expected float64
+	factor          float64 // of guesses in this cycle
+}
 
 // NewBest returns Best with the prior that comes with it. It stops a cycle when a fetch is expected
 // to find less than the share stop of what was published since the last cycle; 0: never.
@@ -136,8 +140,8 @@ func (b *Best) Begin(now Time, _ int) {
 	days := b.begin(now)
 	b.answered, b.spent, b.outage = b.answered[:0], 0, 0
 	left := b.faded()
-	b.links.fade(left)
-	b.kinds.fade(left)
+	b.links.begin(left, b.prior)
+	b.kinds.begin(left, b.prior)
 	b.forget(b.docs)
 	b.wait(days, left, b.prior.Delay)
 	b.heap.Items = b.heap.Items[:0]
@@ -210,9 +214,10 @@ func (t *trust) add(part, all float64) {
 	}
 }
 
-func (t *trust) fade(left float64) {
+func (t *trust) begin(left float64, p *Prior) {
 	t.found *= left
 	t.expected *= left
+	t.factor = (p.Trust + t.found) / (p.Trust + t.expected)
 }
 
 // revive has documents that were gone fetched like any other, in this cycle already: another

@@ -79,10 +79,11 @@ func newMadeUp(seed uint64) *madeUp {
 }
 
 // naiveWorth is what the comment of Best says that a fetch of v is worth, from all that is known:
-// every probe and publication is looked at, and the classes and the order of entries do not matter.
-func naiveWorth(b *Best, v graph.Node) float64 {
+// every probe and publication is looked at, and the classes and the order of entries do not matter. Guesses
+// are trusted as they were when the cycle began.
+func naiveWorth(b *Best, v graph.Node, inLinks, inKinds trust) float64 {
 	d, p := &b.docs[v], b.prior
-	wait := func(days float64) float64 { return p.Delay * math.Log(1+days/p.Delay) }
+	wait := func(days float64) float64 { return p.Delay * math.Log(1+days/p.Delay) * min(1, days) }
 	links, shown := 0.0, 0.0
 	for i := range b.probes {
 		if slices.Contains(b.classes[d.class], int32(i)) {
@@ -102,8 +103,8 @@ func naiveWorth(b *Best, v graph.Node) float64 {
 	}
 	alone := wait(b.at[b.cycle].day - b.at[d.last].day)
 	watched := p.Strength + float64(d.watched)*math.Exp(b.at[b.cycle].left-b.at[d.last].left)
-	x := p.Strength*links*(p.Trust+b.links.found)/(p.Trust+b.links.expected) +
-		p.Strength*kind*alone*(p.Trust+b.kinds.found)/(p.Trust+b.kinds.expected) + shown
+	x := p.Strength*links*(p.Trust+inLinks.found)/(p.Trust+inLinks.expected) +
+		p.Strength*kind*alone*(p.Trust+inKinds.found)/(p.Trust+inKinds.expected) + shown
 	x /= watched
 	x += p.Optimism * math.Sqrt(x*alone/watched)
 	if d.misses > 0 {
@@ -124,6 +125,7 @@ func TestBestNaive(t *testing.T) {
 		}
 		b := m.b
 		b.Begin(Time((day+1)*secondsADay), int(m.next))
+		links, kinds := b.links, b.kinds
 		left := make(map[graph.Node]bool)
 		for v := range b.docs {
 			if b.docs[v].misses < 2 {
@@ -133,19 +135,35 @@ func TestBestNaive(t *testing.T) {
 		for len(left) > 0 {
 			most := math.Inf(-1)
 			for v := range left {
-				most = max(most, naiveWorth(b, v))
+				most = max(most, naiveWorth(b, v, links, kinds))
 			}
 			v, ok := b.Next()
 			if !ok || !left[v] {
 				t.Fatalf("seed %d: names %d (%v) with %d documents left", seed, v, ok, len(left))
 			}
-			if got := naiveWorth(b, v); got < most*(1-1e-9) {
+			if got := naiveWorth(b, v, links, kinds); got < most*(1-1e-9) {
 				t.Fatalf("seed %d: names document %d, worth %g, with %d left; another is worth %g", seed, v, got, len(left), most)
 			}
 			delete(left, v)
-			if m.r.IntN(5) > 0 { // one that is not fetched is not named again
-				b.Observe(Refetch{Page: v, Cost: 1, Failed: true})
+			f := Refetch{Page: v, Cost: 1}
+			switch m.r.IntN(6) {
+			case 0: // one that is not fetched is not named again
+				continue
+			case 1:
+				f.Failed = true
+			case 2:
+				f.Gone = true
+			case 3:
+				f.NotModified = true
+			default: // old pages that it did not show before
+				f.Modified = m.r.IntN(2) == 0
+				for y := range m.next {
+					if m.r.IntN(30) == 0 {
+						f.Led = append(f.Led, y)
+					}
+				}
 			}
+			b.Observe(f)
 		}
 		if v, ok := b.Next(); ok {
 			t.Fatalf("seed %d: names %d again", seed, v)

@@ -54,8 +54,7 @@ func (b *Best) expect(v graph.Node) prospect {
 // guessed is what is expected of a fetch for what its document is and links to, as far as such
 // guesses came true on this site.
 func (b *Best) guessed(w *prospect) float64 {
-	trusted := func(t trust) float64 { return (b.prior.Trust + t.found) / (b.prior.Trust + t.expected) }
-	return w.links*trusted(b.links) + w.kind*trusted(b.kinds)
+	return w.links*b.links.factor + w.kind*b.kinds.factor
 }
 
 // missedOnce is the factor for a document that was gone when it was fetched last: it gets a second
@@ -105,8 +104,8 @@ func (b *Best) rank() {
 }
 
 // top returns the document that is worth most, lazily: the first of the heap is valued anew, and
-// stays if it is still the first. Within a cycle no document comes to be worth more, but for one
-// that shows more of an old publication than was known, which has been fetched then.
+// stays if it is still the first. That is exact, since within a cycle no document comes to be worth more
+// but for one that shows more of an old publication than was known, which has been fetched then.
 func (b *Best) top() (value float64, v graph.Node, ok bool) {
 	for b.heap.Len() > 0 {
 		top := b.heap.Items[0]

@@ -78,7 +78,7 @@ func (b *Best) SetState(r *StateReader, docs []Profile, cycle int) {
 			return
 		}
 	}
-	b.links, b.kinds = trust{r.Float(), r.Float()}, trust{r.Float(), r.Float()}
+	b.links, b.kinds = trust{found: r.Float(), expected: r.Float()}, trust{found: r.Float(), expected: r.Float()}
 	if r.Uint(1) == 1 {
 		if b.probes = r.Nodes(len(docs)); b.probes == nil {
 			b.probes = []graph.Node{}

@@ -41,7 +41,7 @@ func Example() {
 	}
 	// Output:
 	// cycle 1: document 1 led to 1 new pages
-	// cycle 1: document 3 led to 0 new pages
+	// cycle 1: document 2 led to 0 new pages
 	// cycle 2: document 1 led to 0 new pages
 	// cycle 2: document 4 led to 0 new pages
 }
