@@ -106,4 +106,3 @@ func TestLearnedAnew(t *testing.T) {
 		}
 	}
 }
-

@@ -26,7 +26,7 @@ type worth struct {
 	off      bool                // everything is fetched: crawl --all
 	unlisted bool                // the site's own seed asks not to be listed, so that this says nothing
 	nofollow map[graph.Node]bool // documents that only links with rel=nofollow lead to
-	fresh    []string            // URLs that the document being read led to first
+	fresh    []string            // URLs that the document being read led to first; cycle.answered empties it
 	left     map[string]*store.LeftOut
 	texts    map[uint32]struct{} // the longest texts of the site's pages, in a cycle of discovery at a site that leaves something out
 }
@@ -308,8 +308,6 @@ func (b *backlog) waitsFor(d *store.Doc) bool {
 func (a *answer) judge() {
 	c, d := a.cycle, a.doc
 	w := &c.worth
-	fresh := w.fresh
-	w.fresh = w.fresh[:0]
 	if w.off {
 		return
 	}
@@ -320,7 +318,7 @@ func (a *answer) judge() {
 	}
 	o := a.brought()
 	if !o.Good() && o != yield.None && o != yield.Duplicate {
-		for _, to := range fresh {
+		for _, to := range w.fresh {
 			if to := c.place(to); w.site.Promises(to) && (o == yield.Moved || !w.site.Kin(url, to)) {
 				o = yield.Leads
 				break

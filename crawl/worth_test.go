@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"forage/crawl/scope"
+	"forage/explore/yield"
 	"forage/graph"
 	"forage/internal/software"
 	"forage/store"
@@ -188,4 +190,20 @@ func TestWorthOrdered(t *testing.T) {
 	if n := s.missing(t, c.View()); n > 0 {
 		t.Errorf("%d of 40 pages are missing after 280 requests", n)
 	}
+}
+
+// TestLeadsAreItsOwn: what robots.txt names before a document answers is not to the credit of that.
+func TestLeadsAreItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		w.set("/robots.txt", plain("Sitemap: http://HOST/list.xml\n"))
+		w.set("/list.xml", urlset("/a"))
+		w.set("/a", page("a"))
+		w.set("/", noindexed("home"))
+		c := open(t, nil)
+		w.crawl(t, c, store.Rules{})
+		if got := yield.Outcome(w.doc(t, c, "/").Yield); got != yield.NoIndex {
+			t.Errorf("the home page brought %v, want %v", got, yield.NoIndex)
+		}
+	})
 }
