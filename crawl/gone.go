@@ -307,7 +307,7 @@ func (v *rediscovery) tellMoved(suspects []*store.Doc) error {
 		switch {
 		case p.Gone.Gone != 0:
 			v.moved(p.Now, p.Gone.ID)
-		case p.Now.New == store.IsNew && p.Now.Cycle == v.rec.Cycle && p.Now.IsListed():
+		case p.Now.New == store.IsNew && p.Now.Cycle == v.rec.Cycle && p.Now.IsListed() && !novelty.Supposed(p.Now):
 			v.countNew(p.Now, -1)
 			novelty.Suppose(p.Now, p.Gone.ID)
 			v.countNew(p.Now, 1)
@@ -370,7 +370,12 @@ func (v *rediscovery) alike() (old []*store.Doc, err error) {
 	return old, err
 }
 
-// settle says of pages that may have moved whether they have, where that is known by now.
+// wonder is how long a page that may have moved is not told of for want of a look at its earlier URL,
+// which a budget of a few fetches never allows.
+const wonder = 7 * 24 * 3600
+
+// settle says of pages that may have moved whether they have, where that is known by now. Those that
+// nobody has looked into for long are told as new, until it is known.
 func (v *rediscovery) settle() error {
 	crawl := v.crawl()
 	supposed, err := crawl.docs(v.where.supposed)
@@ -387,11 +392,17 @@ func (v *rediscovery) settle() error {
 		case from.Gone != 0:
 			v.where.found[from.ID] = true
 			v.moved(d, from.ID)
+			continue
 		case from.FetchedIn == v.rec.Cycle && from.Alive() && from.Dropped == 0:
+			d.MovedFrom = graph.None
+		case d.New == store.IsNew || crawl.now()-d.FirstSeen < wonder:
+			continue
+		}
+		if d.New == store.MaybeNew {
 			novelty.Stayed(d, v.rec.Cycle, crawl.now())
 			v.countNew(d, 1)
-			crawl.fail(crawl.db.Put(d))
 		}
+		crawl.fail(crawl.db.Put(d))
 	}
 	return nil
 }

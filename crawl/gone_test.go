@@ -149,6 +149,35 @@ func TestMovedLater(t *testing.T) {
 	}
 }
 
+// TestMovedUnseen renames a post at a site where no fetch is ever left to look at the old address: after
+// a week the new one is told as new, once. When the old one is found gone after all, it has moved.
+func TestMovedUnseen(t *testing.T) {
+	b := newBlog(t, 30)
+	c := open(t, func(cfg *Config) { cfg.At = software.Start })
+	b.crawl(t, c, store.Rules{})
+	b.rename("/post-15", "/renamed", status(404))
+	b.update()
+	var told []int64
+	for range 24 {
+		c.cfg.At = c.cfg.At.Add(software.Week / 7)
+		p := budgeted(2)
+		p.CheckGone, p.Policy = .01, "feeds-first"
+		if told = append(told, b.revisit(t, c, p).NewPages); told[len(told)-1] > 0 {
+			break
+		}
+	}
+	d := b.doc(t, c, "/renamed")
+	if n := len(told); n < 7 || told[n-1] != 1 || d.New != store.IsNew {
+		t.Fatalf("told new, day by day: %v", told)
+	}
+	c.cfg.At = c.cfg.At.Add(software.Week / 7)
+	p := budgeted(10)
+	p.CheckGone = .5
+	if r := b.revisit(t, c, p); r.NewPages != 0 || r.Moved != 1 || b.doc(t, c, "/renamed").New != store.NotNew {
+		t.Errorf("%d new pages, %d moved ones", r.NewPages, r.Moved)
+	}
+}
+
 // TestWindows publishes at a blog of which nothing is ever gone: what falls off the front page, the
 // archives is not suspected, and not one fetch goes to it. The weeks pass on a clock of the test's:
 // what a policy chooses follows from the times of its cycles.

@@ -45,7 +45,8 @@ time, those first that are there to be read; --include-unknown adds those that n
 date, because the first visit was cut short before it reached them, and those that a budgeted
 cycle found as redirects by meta refresh, which are new once they are pages of their own.
 --gone-since lists those that have gone, --moved-since those that were found to be others at a
-new URL, which is told as moved_from; they are not new.
+new URL; moved_from is the one that they had. They are not new, but copies of what was there:
+--new-since lists them with --duplicates.
 
 Each page has a kind, by its structure: content is there to be read, a list (archive, tag,
 category, pagination) leads to others, a form is to be filled in, a redirect leads away by meta
@@ -93,7 +94,7 @@ kept, but listed with --include-excluded only.`,
 	f.StringVar(&sel.site, "site", "", "only pages of this site")
 	f.StringVar(&sel.match, "match", "", "only URLs that match this regular expression")
 	f.BoolVar(&sel.unknown, "include-unknown", false, "with --new-since: also pages that may be new")
-	f.BoolVar(&sel.duplicates, "duplicates", false, "also pages that repeat another one")
+	f.BoolVar(&sel.duplicates, "duplicates", false, "also pages that repeat another one, or one that is gone")
 	f.BoolVar(&sel.excluded, "include-excluded", false, "also pages that rules leave out which came after they were fetched")
 	f.BoolVar(&sel.all, "all-documents", false, "also feeds and sitemaps")
 	f.StringVar(&format, "format", "txt", "txt, csv or jsonl")
@@ -184,7 +185,7 @@ func (sel *selection) selects(v *store.View, d *store.Doc) (bool, error) {
 		return false, nil
 	case sel.kind != "" && kindOf(d) != sel.kind:
 		return false, nil
-	case sel.new.set() && !(d.New == store.IsNew || sel.unknown && d.New == store.MaybeNew):
+	case sel.new.set() && !(d.New == store.IsNew || sel.unknown && d.New == store.MaybeNew || sel.duplicates && d.Moved != 0):
 		return false, nil
 	case sel.new.set() && (d.Cycle < sel.new.cycle || d.FirstSeen < sel.new.time):
 		return false, nil

@@ -118,10 +118,10 @@ func Suppose(to *store.Doc, from graph.Node) { to.MovedFrom, to.New = from, stor
 // Supposed reports whether d may be the page d.MovedFrom at another URL.
 func Supposed(d *store.Doc) bool { return d.MovedFrom != graph.None && d.Moved == 0 }
 
-// Stayed notes in cycle c that the page of which d might be another URL is there still: d is new
-// after all, and is told so now.
+// Stayed notes in cycle c that the page of which d might be another URL is there still, as far as
+// anybody knows: d is new after all, and is told so now.
 func Stayed(d *store.Doc, c store.Cycle, now store.Time) {
-	d.MovedFrom, d.New, d.FirstSeen, d.Cycle = graph.None, store.IsNew, now, c
+	d.New, d.FirstSeen, d.Cycle = store.IsNew, now, c
 }
 
 // BySuspicion sorts pages that lists have dropped: first what is there to be read, as lists drop
