@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"slices"
 
 	"forage/graph"
@@ -13,7 +14,7 @@ import (
 type Discovery struct {
 	Cycles   int
 	Fetches  int              // of old documents
-	Found    int              // pages
+	Found    int              // pages told as new: listed, and none that has moved
 	Coverage revisit.Coverage // of the cycles since the last full recrawl, which saw everything
 	Hubs     []revisit.Hub
 	Last     map[graph.Node]store.Time // by document: its latest fetch
@@ -53,13 +54,17 @@ func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 		number[sc.Cycle] = i
 	}
 	pages := map[graph.Node]bool{}
+	var failed error
 	if err := v.NewcomersFrom(site, past[0].Cycle, func(c store.Cycle, id graph.Node, k store.Kind) bool {
 		if _, ok := number[c]; ok && k == store.Page {
-			pages[id] = true
+			var doc *store.Doc
+			if doc, failed = v.Doc(id); failed == nil && doc.New == store.IsNew && doc.IsListed() {
+				pages[id] = true
+			}
 		}
-		return true
-	}); err != nil {
-		return nil, err
+		return failed == nil
+	}); err != nil || failed != nil {
+		return nil, errors.Join(err, failed)
 	}
 	cycles := make([][]revisit.PastRefetch, d.Cycles)
 	if err := v.RefetchesFrom(site, past[0].Cycle, func(c store.Cycle, r *store.Refetch) bool {

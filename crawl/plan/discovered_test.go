@@ -10,7 +10,7 @@ import (
 )
 
 // history writes cycles of k fetches at a new site of 1000 documents: the first document leads
-// to two new pages each time.
+// to two new pages each time, and to one that has moved.
 func history(t testing.TB, db *store.DB, cycles, k int) *store.Site {
 	t.Helper()
 	must := func(err error) {
@@ -23,21 +23,29 @@ func history(t testing.TB, db *store.DB, cycles, k int) *store.Site {
 	s := &store.Site{Name: fmt.Sprintf("site%d.test", len(sites)), State: store.SiteDone, FirstCycle: 1}
 	must(db.AddSite(s))
 	must(db.PutCycle(&store.CycleRecord{Site: s.ID, Cycle: 1, Kind: store.FirstVisit, Done: true}))
-	home := &store.Doc{URL: "http://" + s.Name + "/", Site: s.ID, State: store.Fetched, Kind: store.Page, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
-	_, err = db.Add(home)
-	must(err)
+	page := func(path string, n store.Novelty) *store.Doc {
+		d := store.NewDoc("http://"+s.Name+path, s.ID)
+		d.State, d.Kind, d.New = store.Fetched, store.Page, n
+		_, err := db.Add(d)
+		must(err)
+		return d
+	}
+	home := page("/", store.NotNew)
 	for c := store.Cycle(2); int(c) < 2+cycles; c++ {
-		page := home.ID + 1000 + 2*graph.Node(c)
+		var fresh []*store.Doc
+		for i, n := range []store.Novelty{store.IsNew, store.IsNew, store.NotNew} {
+			fresh = append(fresh, page(fmt.Sprintf("/%d/%d", c, i), n))
+		}
 		for i := range k {
 			r := &store.Refetch{Order: i, Page: home.ID + graph.Node((i*(1+i/5*int(c)))%1000), At: store.Time(c), Status: 200, Gap: 1 + i}
 			if i == 0 {
-				r.Found = []graph.Node{page, page + 1}
+				r.Found = []graph.Node{fresh[0].ID, fresh[1].ID, fresh[2].ID}
 				r.Led = r.Found
 			}
 			must(db.PutRefetch(s.ID, c, r))
 		}
-		for y := range graph.Node(2) {
-			must(db.PutNewcomer(&store.Doc{ID: page + y, Site: s.ID, Kind: store.Page}, c))
+		for _, d := range fresh {
+			must(db.PutNewcomer(d, c))
 		}
 		must(db.PutCycle(&store.CycleRecord{Site: s.ID, Cycle: c, Kind: store.Revisit, Refetched: int64(k), Pages: 2, Done: true}))
 	}
