@@ -452,6 +452,11 @@ func (a *answer) relink(links []store.Link, wasGone bool) {
 			}
 		}
 	}
+	for i := range links {
+		if l := &links[i]; !l.Off && !had[l.To] {
+			c.renamed(l)
+		}
+	}
 	if !c.visit.manner().first {
 		kept := 0
 		if listing(d) {

@@ -260,7 +260,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 	}
 	crawl.inHand[it.id] = d
 	if c.site.Rules.Robots == "ignore" {
-		b.take(d)
+		b.take(it.work, d)
 		return append(into, it), true
 	}
 	o := b.host.origin(scope.Origin(d.URL))
@@ -277,7 +277,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 		c.leaveOut(b, d, "robots")
 		return into, true
 	}
-	b.take(d)
+	b.take(it.work, d)
 	return append(into, it), true
 }
 

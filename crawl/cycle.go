@@ -311,7 +311,7 @@ func (c *cycle) rest() {
 		}
 		return
 	}
-	if c.resumeDeferred() {
+	if c.resumeDeferred() || c.reopened() {
 		return
 	}
 	over, err := c.visit.idle()

@@ -28,6 +28,8 @@ type worth struct {
 	nofollow map[graph.Node]bool // documents that only links with rel=nofollow lead to
 	fresh    []string            // URLs that the document being read led to first; cycle.answered empties it
 	left     map[string]*store.LeftOut
+	out      map[graph.Node]bool // documents that are left out with their group
+	named    map[graph.Node]bool // documents that were, and that something named since, see cycle.renamed
 	texts    map[uint32]struct{} // the longest texts of the site's pages, in a cycle of discovery at a site that leaves something out
 }
 
@@ -92,7 +94,7 @@ func (c *cycle) learn(d *store.Doc) {
 	w := &c.worth
 	group, stopped := strings.CutPrefix(d.Reason, store.StoppedReason)
 	if stopped = stopped && d.State == store.Skipped; stopped {
-		w.leftOut(group).URLs++
+		w.leave(group, d.ID)
 	} else if d.State == store.Skipped && (isRule(d.Reason) || d.Visits > 0) {
 		return
 	}
@@ -214,6 +216,15 @@ func (a *answer) repeated() bool {
 	return true
 }
 
+// leave notes that a document is left out with its group.
+func (w *worth) leave(group string, id graph.Node) {
+	w.leftOut(group).URLs++
+	if w.out == nil {
+		w.out = map[graph.Node]bool{}
+	}
+	w.out[id] = true
+}
+
 // leftOut returns the count of a group.
 func (w *worth) leftOut(group string) *store.LeftOut {
 	if w.left == nil {
@@ -254,7 +265,7 @@ func (c *cycle) due(d *store.Doc) turn {
 // chance: a list names it, or, in a cycle of discovery, a page newly links to it; but for URLs of the
 // kind of which every new page has many, and which would be told as new themselves.
 func (c *cycle) vouched(d *store.Doc) bool {
-	return scope.Listed(d) || !c.visit.manner().first && d.Cycle == c.rec.Cycle && !d.NoFollow && d.Via == store.ViaAnchor && !yield.Doubts(c.place(d.URL))
+	return scope.Listed(d) || c.worth.named[d.ID] || !c.visit.manner().first && d.Cycle == c.rec.Cycle && !d.NoFollow && d.Via == store.ViaAnchor && !yield.Doubts(c.place(d.URL))
 }
 
 // stop leaves out a document of a stopped group.
@@ -263,7 +274,7 @@ func (c *cycle) stop(b *backlog, d *store.Doc) {
 	if s, ok := c.worth.site.Stopped(c.place(d.URL)); ok {
 		group = s.Group
 	}
-	c.worth.leftOut(group).URLs++
+	c.worth.leave(group, d.ID)
 	c.worth.tells(d, event{url: c.place(d.URL), left: true})
 	c.leaveOut(b, d, store.StoppedReason+group)
 }
@@ -274,9 +285,10 @@ func (c *cycle) overlooked(d *store.Doc) bool {
 	return !c.worth.off && !d.Main && !d.Seed && c.worth.site.Partial(c.place(d.URL))
 }
 
-// take notes that a document is on its way to be fetched.
-func (b *backlog) take(d *store.Doc) {
-	if c := b.cycle; !c.worth.off && !c.worth.site.UnderWay(uint32(d.ID)) {
+// take notes that a document is on its way to be fetched: for the first time, as other fetches tell
+// nothing of its groups.
+func (b *backlog) take(work work, d *store.Doc) {
+	if c := b.cycle; work == fetchNew && !c.worth.off && !c.worth.site.UnderWay(uint32(d.ID)) {
 		b.taken++
 		c.worth.site.Take(uint32(d.ID), c.place(d.URL))
 	}
@@ -432,7 +444,7 @@ func (c *cycle) variant(b *backlog, d *store.Doc) bool {
 		}
 	}
 	group := "?" + name + "="
-	c.worth.leftOut(group).URLs++
+	c.worth.leave(group, d.ID)
 	c.worth.tells(d, event{url: c.place(d.URL), left: true})
 	c.leaveOut(b, d, store.StoppedReason+group)
 	return true

@@ -147,6 +147,8 @@ type Site struct {
 	of     set
 	buf    []byte
 	reader
+
+	reopened bool // see Reopened
 }
 
 // A set is the groups of a URL, the template first.
@@ -177,6 +179,23 @@ func (s *Site) LeaveOut(url string) {
 	for _, id := range t.id[:t.n] {
 		s.groups[id].left++
 	}
+}
+
+// Readmit takes LeaveOut back: url is to be fetched after all.
+func (s *Site) Readmit(url string) {
+	t := s.find(url)
+	for _, id := range t.id[:t.n] {
+		if g := &s.groups[id]; g.left > 0 {
+			g.left--
+		}
+	}
+}
+
+// Reopened reports whether a group that was stopped has brought something since it was asked last.
+func (s *Site) Reopened() bool {
+	was := s.reopened
+	s.reopened = false
+	return was
 }
 
 // Renew gives each stopped group that has had its chances another one.
@@ -311,9 +330,11 @@ func (s *Site) Fetched(url string, o Outcome) {
 		g.fetched++
 		g.by[o]++
 		if o.Good() {
+			was := g.stopped()
 			g.good++
 			g.bad *= pardon
 			g.dry, g.chances, g.trials = 0, 0, 0
+			s.reopened = s.reopened || was && !g.stopped()
 			continue
 		}
 		switch {
