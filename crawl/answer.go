@@ -198,7 +198,7 @@ func (a *answer) document() {
 		kind = a.hollow()
 	}
 	own := !slices.Contains(s.Soft404, d.Shape) // else it never had a body but that of what is not there
-	if d.IsPage() && a.changed && (kind == store.Soft404 && own || a.job.missing || d.Dropped > 0 && got.SaysGone() && !document.SaysGone(d.Title)) {
+	if d.IsPage() && !d.Seed && !isRoot(d) && a.changed && (kind == store.Soft404 && own || a.job.missing || d.Dropped > 0 && got.SaysGone() && !document.SaysGone(d.Title)) {
 		a.softGone, d.Hollow = true, false
 		a.gone(404) // what it was stays known
 		return

@@ -240,6 +240,36 @@ func TestSoftGone(t *testing.T) {
 	}
 }
 
+// TestSoftGoneNotHome: a home page, or a seed, whose title comes to say that something is not there is
+// not gone, though a list that named it does no more.
+func TestSoftGoneNotHome(t *testing.T) {
+	b := newBlog(t, 20)
+	b.set("/sitemap.xml", urlset(append(b.posts, "/", "/post-3")...))
+	c := open(t, nil)
+	seeds := append(b.seed("/", store.Rules{}), b.seed("/post-3", store.Rules{})...)
+	if _, err := c.Run(t.Context(), seeds, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	b.remove("/post-3", page("Not found"))
+	b.update()
+	b.set("/", page("Not found", b.posts...))
+	for range 2 {
+		b.revisit(t, c, plan.Plan{Full: true})
+		for _, path := range []string{"/", "/post-3"} {
+			d := b.doc(t, c, path)
+			d.Dropped++ // as if one more list had dropped it
+			if d.Gone != 0 {
+				t.Errorf("%s is gone", path)
+			}
+			if err := c.db.Put(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.set("/", page("Not found, either", b.posts...))
+		b.set("/post-3", page("Not found, either"))
+	}
+}
+
 // TestFullRecrawlTellsMoved: a full recrawl pairs what has gone with what has come, too.
 func TestFullRecrawlTellsMoved(t *testing.T) {
 	b := newBlog(t, 30)
