@@ -38,6 +38,7 @@ type backlog struct {
 	cycle *cycle
 	host  *host
 	front []item
+	head  []item // front, with the item before it that fill has just taken
 	old   []graph.Node
 	last  graph.Node // the store's queue has been handed out up to here; graph.None: not at all
 
@@ -130,7 +131,7 @@ func (b *backlog) drop() {
 			delete(inHand, it.asks.of.id)
 		}
 	}
-	b.front, b.old, b.pending = nil, nil, 0
+	b.front, b.head, b.old, b.pending = nil, nil, nil, 0
 	l.quit(b)
 }
 
@@ -145,7 +146,7 @@ func (b *backlog) fill(n int, into []item) (_ []item, ok bool) {
 			if it.isDocument() && !c.hasRoom() {
 				return into, true
 			}
-			b.front = b.front[1:]
+			b.head, b.front = b.front, b.front[1:]
 			if into, ok = b.offer(it, into); !ok {
 				return into, false
 			}
@@ -207,6 +208,18 @@ func (b *backlog) queued(into []graph.Node) (some []graph.Node, at *graph.Node, 
 	return some, &b.wait.at, err
 }
 
+// putBack puts an item first in line: in its own place where fill took it from there, so that the
+// first one can wait for others in a line of any length.
+func (b *backlog) putBack(it item) {
+	if n := len(b.front); len(b.head) == n+1 && (n == 0 || &b.head[1] == &b.front[0]) {
+		b.front = b.head
+		b.front[0] = it
+	} else {
+		b.front = append([]item{it}, b.front...)
+	}
+	b.head = nil
+}
+
 // offer appends it to into if it may be fetched, or the request for the robots.txt that must be
 // known first: then ok is false. What the rules or robots.txt leave out is settled here, because
 // it costs no request. This is where a document's record is read, once on its way.
@@ -253,7 +266,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 			return into, true
 		case b.waitsFor(d):
 			crawl.inHand[it.id] = d
-			b.front = append([]item{it}, b.front...)
+			b.putBack(it)
 			b.holds = true
 			return into, false
 		}
@@ -265,7 +278,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 	}
 	o := b.host.origin(scope.Origin(d.URL))
 	if !o.hasRules(c) {
-		b.front = append([]item{it}, b.front...)
+		b.putBack(it)
 		b.host.blocked = true
 		return append(into, item{work: fetchRobots, cycle: c, backlog: b, origin: o}), false
 	}
