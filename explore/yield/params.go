@@ -17,8 +17,10 @@ import (
 // sessions, and nothing else, needs fewer and may change numbers in the text: its pages count
 // visits. It is taken back once a fourth of what was seen since speaks against it.
 type Params struct {
-	names map[string]*evidence
-	pages map[uint64]uint64 // by hash of a URL without a parameter, and its name: a hash of the page, and counted, isText
+	names  map[string]*evidence
+	pages  map[uint64]uint64 // by hash of a URL without a parameter, and its name: a hash of the page, and counted, isText
+	held   []uint64          // the keys of pages, as a ring: what is noted first is forgotten first
+	oldest int               // of held, once it is full
 }
 
 // An evidence is what speaks for and against a parameter.
@@ -197,9 +199,17 @@ func (p *Params) note(name, url string, text uint64) {
 	if p.pages == nil {
 		return
 	}
-	if k := key(name, url); len(p.pages) < maxPairs || p.pages[k] != 0 {
-		p.pages[k] = text
+	k := key(name, url)
+	if _, known := p.pages[k]; !known {
+		if len(p.held) < maxPairs {
+			p.held = append(p.held, k)
+		} else {
+			delete(p.pages, p.held[p.oldest])
+			p.held[p.oldest] = k
+			p.oldest = (p.oldest + 1) % maxPairs
+		}
 	}
+	p.pages[k] = text
 }
 
 func key(name, url string) uint64 { return xxhash.Sum64String(name + " " + url) }

@@ -134,3 +134,22 @@ func FuzzParams(f *testing.F) {
 		}
 	})
 }
+
+// TestLateParam: a parameter that shows up after more pages than are held is learned all the same.
+func TestLateParam(t *testing.T) {
+	var p Params
+	for i := range uint64(2 * maxPairs) {
+		p.Fetched(fmt.Sprintf("/page?id=%d", i), Page{Digest: (i + 1) << 8})
+	}
+	if len(p.pages) != maxPairs || len(p.held) != maxPairs {
+		t.Errorf("%d pages are held, %d keys, want %d", len(p.pages), len(p.held), maxPairs)
+	}
+	for i := range uint64(8) {
+		for _, ref := range []string{"", "&ref=a", "&ref=b"} {
+			p.Fetched(fmt.Sprintf("/late?id=%d%s", i, ref), Page{Digest: (i + 1) << 40})
+		}
+	}
+	if got := p.Ignored(); !reflect.DeepEqual(got, []string{"ref"}) {
+		t.Errorf("ignored are %q, want ref", got)
+	}
+}
