@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -411,6 +412,56 @@ func TestLeftOut(t *testing.T) {
 					t.Errorf("/a was fetched %d times; /lost, fetched %d times, is not gone", a.Visits, d.Visits)
 				}
 			})
+		})
+	}
+}
+
+// TestHomeElsewhere: of a site whose seed redirects, the page at the end is home, and the feed that
+// it names a main list, as on a site whose home page is at the seed.
+func TestHomeElsewhere(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		hops []string // from the seed to the home page
+	}{
+		{"at the seed", nil},
+		{"one redirect", []string{"/wiki/Main_Page"}},
+		{"two redirects", []string{"/wiki/", "/wiki/Main_Page"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWeb(t)
+			at := "/"
+			for _, to := range test.hops {
+				w.pages[at] = func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, to, http.StatusMovedPermanently) }
+				at = to
+			}
+			links := []string{"/changes?format=atom"}
+			for i := range 20 {
+				p := fmt.Sprint("/about/", i)
+				links = append(links, p)
+				w.pages[p] = page("page "+p, "/about/0")
+			}
+			w.pages[at] = page("home", links...)
+			feed := func(path string) http.HandlerFunc {
+				return func(rw http.ResponseWriter, _ *http.Request) {
+					rw.Header().Set("Content-Type", "application/atom+xml")
+					fmt.Fprintf(rw, `<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="%s"/></entry></feed>`, w.URL+path)
+				}
+			}
+			w.pages["/changes?format=atom"] = feed("/about/1")
+			c := open(t, nil)
+			w.crawl(t, c, store.Rules{})
+			w.set("/new", page("a new page"))
+			w.set("/changes?format=atom", feed("/new"))
+			r, err := c.Revisit(context.Background(), plan.Plan{Policy: "lists", Budget: func(int) int { return 2 }}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := w.count("/changes?format=atom"); n != 2 || r.NewPages != 1 {
+				t.Errorf("the feed was fetched %d times, want 2; %d pages are new, want 1", n, r.NewPages)
+			}
+			if n := w.count(at); n != 2 {
+				t.Errorf("the home page was fetched %d times, want 2", n)
+			}
 		})
 	}
 }

@@ -35,6 +35,7 @@ type Ledger struct {
 	plan   *plan.Plan
 	site   *store.Site
 	rec    *store.CycleRecord
+	home   graph.Node // the page that the site's first seed leads to; graph.None: it is not known
 	policy *kept
 	fresh  []graph.Node   // documents that answered for the first time since the policy was told last
 	last   *store.Refetch // the latest refetch, of which the policy has not been told
@@ -48,10 +49,13 @@ type Ledger struct {
 // this policy), or, where it has none, O(what the records of all its cycles hold).
 func Open(book *Book, p *plan.Plan, site *store.Site, rec *store.CycleRecord) (*Ledger, error) {
 	l := &Ledger{book: book, plan: p, site: site, rec: rec}
+	var err error
+	if l.home, err = book.home(site); err != nil {
+		return nil, err
+	}
 	if l.policy = book.policies.take(site.ID, p); l.policy != nil {
 		return l, l.endStale()
 	}
-	var err error
 	if l.policy, err = book.recall(site, p); err != nil {
 		return nil, err
 	}
@@ -61,6 +65,36 @@ func Open(book *Book, p *plan.Plan, site *store.Site, rec *store.CycleRecord) (*
 		}
 	}
 	return l, l.endStale()
+}
+
+// maxHops is how many redirects may lead from a seed to the home page.
+const maxHops = 10
+
+// home is the document at the site's first seed, or where redirects lead from there, as the home
+// pages of many sites are at another path than "/"; graph.None: there is none.
+func (b *Book) home(site *store.Site) (graph.Node, error) {
+	if len(site.Seeds) == 0 {
+		return graph.None, nil
+	}
+	id, err := b.DB.Find(site.Seeds[0])
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return graph.None, err
+	}
+	for range maxHops {
+		d, err := b.Doc(id)
+		if err != nil || d.Kind != store.Redirect {
+			return id, err
+		}
+		links, err := b.DB.Links(d)
+		if err != nil || len(links) == 0 || links[0].Off {
+			return id, err
+		}
+		id = links[0].To
+	}
+	return graph.None, nil
 }
 
 // Missed is how many old documents of the cycle could not be fetched.
@@ -232,7 +266,7 @@ func (l *Ledger) endStale() error {
 		}
 		// Of a full recrawl not every document was fetched: a policy must not take it for one.
 		c.Kind = store.Revisit
-		past := Ledger{book: l.book, plan: l.plan, site: l.site, rec: c, policy: l.policy}
+		past := Ledger{book: l.book, plan: l.plan, site: l.site, rec: c, home: l.home, policy: l.policy}
 		past.policy.Begin(revisit.Time(c.At), int(c.Refetched))
 		if err := errors.Join(past.resume(), past.Follow(), past.close()); err != nil {
 			return err
@@ -243,10 +277,9 @@ func (l *Ledger) endStale() error {
 
 // described is a document as policies see it.
 func (l *Ledger) described(d *store.Doc, links bool) (revisit.Document, error) {
-	s := l.site
 	doc := revisit.Document{Key: revisit.Key(d.ID), Path: revisit.Readable(scope.Path(d.URL)), NumLinks: d.NumLinks, WellKnown: d.Main && d.Via == store.ViaNone,
 		Seen: revisit.Time(d.FirstSeen), Published: revisit.Time(cmp.Or(d.Published, d.LastMod))}
-	doc.Home = len(s.Seeds) > 0 && d.URL == s.Seeds[0]
+	doc.Home = d.ID == l.home
 	switch d.Kind {
 	case store.Feed:
 		doc.Kind = revisit.Feed
