@@ -70,10 +70,9 @@ software-sites: ## sites as WordPress, MediaWiki, shops, … serve them: first v
 real-sites: ## WordPress, MediaWiki and others on loopback, visited and revisited (Debian; as root it installs what is missing); SITES= names some
 	go run ./internal/realsites measure $(SITES)
 
-FIT = go run ./cmd/forage lab fit revisit --data $(or $(FORAGE_SHARED),../shared)/data/sites3
-fit: ## the numbers of the default revisit policy, from the histories of commits beside the project: ten folds and the whole, minutes each
-	for i in 1 2 3 4 5 6 7 8 9 10; do $(FIT) --fold $$i/10 -o lab/folds/$$i.json || exit 1; done
-	$(FIT) -o revisit/prior.json
+fit: ## the numbers of the default revisit policy, from the histories of commits beside the project: ten folds and the whole, minutes
+	go run ./cmd/forage lab fit revisit --data $(or $(FORAGE_SHARED),../shared)/data/sites3 --folds 10 -o lab/folds
+	mv lab/folds/prior.json revisit/prior.json
 
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m

@@ -28,12 +28,16 @@ func Fold(site string, n int) int {
 type FitConfig struct {
 	// Fold of Folds, from 1, is the one whose sites are left out; 0: none is.
 	Fold, Folds int
-	Rounds      int
+	// Rounds of the search, in each of which Draws vectors are judged: most of the time goes there.
+	Rounds, Draws int
 }
 
-// FitRounds is how many rounds Fit takes where nobody says otherwise. A third and a fourth, on 46
-// sites, came to no better centre.
-const FitRounds = 2
+// FitRounds and FitDraws are what Fit is given where nobody says otherwise. Folds share the draws of the
+// first round and no others.
+const (
+	FitRounds = 1
+	FitDraws  = 128
+)
 
 // The budgets at which a prior is judged, of old documents a day, and what is found within each of
 // delayHours counts. Late finds count more: to have a page at all comes before having it at once. This
@@ -45,13 +49,20 @@ var (
 	fitWeights = [len(delayHours)]float64{.7, 1, 1.3}
 )
 
-// Of each round of the search: vectors drawn around the centre, how many of the best make the next
-// one, the standard deviation of the logarithms at first, and what each round makes of it.
+// Of each round of the search: the one of how many draws that is among the best, whose mean is the next
+// centre, the standard deviation of the logarithms at first, and what each round makes of it.
 const (
-	fitDraws  = 16
 	fitBest   = 4
 	fitSpread = .5
 	fitNarrow = .7
+)
+
+// A run says little of a vector: numbers varied by a tenth find half a point more or less. So centres,
+// of which the best is kept, are judged by the mean of fitCopies that are varied so, in pairs of which
+// one has more of what the other has less of.
+const (
+	fitCopies = 4
+	fitVaried = .1
 )
 
 // Fit fits the numbers of the policy best to the histories of commits below the folder of env that
@@ -59,18 +70,45 @@ const (
 // of publication, in percent: the mean over these, as fitWeights has them, by page and by publication,
 // over sites and over fitBudgets.
 func Fit(ctx context.Context, env *Env, cfg FitConfig) (*revisit.Fit, error) {
-	fold := ""
-	if cfg.Fold > 0 {
-		fold = fmt.Sprintf("%d/%d", cfg.Fold, cfg.Folds)
-	}
 	sites, err := readFitSites(ctx, env, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if len(sites) == 0 {
-		return nil, &DataError{fmt.Sprintf("no site below %s is outside of fold %s: there is nothing to fit to", env.Data, fold)}
+	return fitTo(ctx, env, sites, cfg)
+}
+
+// FitFolds returns what Fit finds without each of so many folds, in their order, and then what it finds
+// with all sites; it does not go by the fold of cfg. What several of these searches ask of a site is found
+// out once: the draws of the first round are those of all.
+func FitFolds(ctx context.Context, env *Env, folds int, cfg FitConfig) ([]*revisit.Fit, error) {
+	sites, err := readFitSites(ctx, env, FitConfig{})
+	if err != nil {
+		return nil, err
 	}
-	f := &revisit.Fit{Origin: revisit.Origin{Fold: fold}}
+	var fits []*revisit.Fit
+	for fold := 1; fold <= folds; fold++ {
+		others := slices.DeleteFunc(slices.Clone(sites), func(s *fitSite) bool { return Fold(s.name, folds) == fold-1 })
+		cfg.Fold, cfg.Folds = fold, folds
+		f, err := fitTo(ctx, env, others, cfg)
+		if err != nil {
+			return nil, err
+		}
+		fits = append(fits, f)
+	}
+	cfg.Fold, cfg.Folds = 0, 0
+	f, err := fitTo(ctx, env, sites, cfg)
+	return append(fits, f), err
+}
+
+// fitTo fits to these sites.
+func fitTo(ctx context.Context, env *Env, sites []*fitSite, cfg FitConfig) (*revisit.Fit, error) {
+	f := &revisit.Fit{}
+	if cfg.Fold > 0 {
+		f.Origin.Fold = fmt.Sprintf("%d/%d", cfg.Fold, cfg.Folds)
+	}
+	if len(sites) == 0 {
+		return nil, &DataError{fmt.Sprintf("no site below %s is outside of fold %s: there is nothing to fit to", env.Data, f.Origin.Fold)}
+	}
 	for _, s := range sites {
 		f.Origin.Sites = append(f.Origin.Sites, s.name)
 	}
@@ -80,11 +118,15 @@ func Fit(ctx context.Context, env *Env, cfg FitConfig) (*revisit.Fit, error) {
 		scores: func(priors []revisit.Prior) ([]float64, error) { return fitScores(ctx, sites, priors) },
 		tell: func(round int, centre, best float64) {
 			if env.Progress != nil {
+				if f.Origin.Fold != "" {
+					fmt.Fprintf(env.Progress, "fold %s, ", f.Origin.Fold)
+				}
 				fmt.Fprintf(env.Progress, "round %d of %d, %d sites: the centre finds %.2f%%, the best draw %.2f%%\n", round, cfg.Rounds, len(sites), centre, best)
 			}
 		},
 	}
-	if f.Prior, f.Origin.Score, err = s.run(revisit.RoundPrior(), cfg.Rounds); err != nil {
+	var err error
+	if f.Prior, f.Origin.Score, err = s.run(revisit.RoundPrior(), cfg.Rounds, cfg.Draws); err != nil {
 		return nil, err
 	}
 	f.Origin.Score = rounded(f.Origin.Score, 5)
@@ -100,43 +142,65 @@ type search struct {
 
 // run returns the best centre of all rounds. That is none of the vectors drawn: the best of many is
 // the best by luck, too, and the mean of several good ones less so.
-func (s *search) run(centre revisit.Prior, rounds int) (best revisit.Prior, score float64, err error) {
-	score = math.Inf(-1)
-	better := func(p *revisit.Prior, x float64) {
-		if x > score {
-			best, score = *p, x
-		}
+func (s *search) run(centre revisit.Prior, rounds, draws int) (best revisit.Prior, score float64, err error) {
+	best = centre
+	if score, err = s.judge(&centre); err != nil {
+		return best, 0, err
 	}
-	spread := fitSpread
+	spread, judged := fitSpread, score
 	for round := 1; round <= rounds; round++ {
-		priors := []revisit.Prior{centre}
-		for range fitDraws {
+		var priors []revisit.Prior
+		for range draws {
 			priors = append(priors, s.draw(centre, spread))
 		}
 		scores, err := s.scores(priors)
 		if err != nil {
 			return best, 0, err
 		}
-		better(&centre, scores[0])
-		s.tell(round, scores[0], slices.Max(scores[1:]))
+		s.tell(round, judged, slices.Max(scores))
 		order := make([]int, len(priors))
 		for i := range order {
 			order[i] = i
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 		var good []revisit.Prior
-		for _, i := range order[:fitBest] {
+		for _, i := range order[:max(1, draws/fitBest)] {
 			good = append(good, priors[i])
 		}
 		centre = geometricMean(good)
+		if judged, err = s.judge(&centre); err != nil {
+			return best, 0, err
+		}
+		if judged > score {
+			best, score = centre, judged
+		}
 		spread *= fitNarrow
 	}
-	scores, err := s.scores([]revisit.Prior{centre})
-	if err != nil {
-		return best, 0, err
-	}
-	better(&centre, scores[0])
 	return best, score, nil
+}
+
+// judge returns the mean score of varied copies. All centres vary alike.
+func (s *search) judge(centre *revisit.Prior) (float64, error) {
+	random := rand.New(rand.NewPCG(fitCopies, 0))
+	var copies []revisit.Prior
+	for range fitCopies / 2 {
+		more, less := *centre, *centre
+		up, down := more.Numbers(), less.Numbers()
+		for i := range up {
+			x := math.Exp(fitVaried * random.NormFloat64())
+			*up[i].Value, *down[i].Value = limited(up[i], *up[i].Value*x), limited(down[i], *down[i].Value/x)
+		}
+		copies = append(copies, more, less)
+	}
+	scores, err := s.scores(copies)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for _, x := range scores {
+		sum += x
+	}
+	return sum / fitCopies, nil
 }
 
 // draw draws each number log-normally around that of the centre, within its limits.
@@ -175,6 +239,7 @@ func rounded(x float64, digits int) float64 {
 type fitSite struct {
 	*site
 	*publications
+	judged map[revisit.Prior]float64 // what score returned
 }
 
 // readFitSites reads the sites to fit to, in the order of their files.
@@ -186,7 +251,7 @@ func readFitSites(ctx context.Context, env *Env, cfg FitConfig) ([]*fitSite, err
 	sites := make([]*fitSite, len(files))
 	if _, err := eachDated(ctx, env, files, func(i int, h *snap.History, p *publications) error {
 		if cfg.Fold == 0 || Fold(h.Site, cfg.Folds) != cfg.Fold-1 {
-			sites[i] = &fitSite{p.siteAt(h, p.cycles(fitHours*hour)), p}
+			sites[i] = &fitSite{p.siteAt(h, p.cycles(fitHours*hour)), p, make(map[revisit.Prior]float64)}
 		}
 		return nil
 	}); err != nil {
@@ -225,6 +290,9 @@ func fitScores(ctx context.Context, sites []*fitSite, priors []revisit.Prior) ([
 
 // score judges a prior at one site, in percent.
 func (s *fitSite) score(prior *revisit.Prior) (float64, error) {
+	if x, ok := s.judged[*prior]; ok {
+		return x, nil
+	}
 	sum, weights := 0.0, 0.0
 	for _, budget := range fitBudgets {
 		policy, err := revisit.New("best", revisit.Config{Prior: prior})
@@ -238,7 +306,8 @@ func (s *fitSite) score(prior *revisit.Prior) (float64, error) {
 			weights += fitWeights[i]
 		}
 	}
-	return 100 * sum / weights, nil
+	s.judged[*prior] = 100 * sum / weights
+	return s.judged[*prior], nil
 }
 
 // numFolds is the number of folds of the policy best-folds.

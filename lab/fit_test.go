@@ -58,7 +58,7 @@ func TestFitNumbers(t *testing.T) {
 	var progress strings.Builder
 	env.Progress = &progress
 	fit := func() *revisit.Fit {
-		f, err := Fit(t.Context(), env, FitConfig{Rounds: 1})
+		f, err := Fit(t.Context(), env, FitConfig{Rounds: 1, Draws: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,12 +75,16 @@ func TestFitNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores, err := fitScores(t.Context(), sites, []revisit.Prior{revisit.RoundPrior(), f.Prior})
-	if err != nil {
-		t.Fatal(err)
+	judge := func(p revisit.Prior) float64 {
+		s := search{scores: func(priors []revisit.Prior) ([]float64, error) { return fitScores(t.Context(), sites, priors) }}
+		x, err := s.judge(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
 	}
-	if scores[1] < scores[0] || rounded(scores[1], 5) != f.Origin.Score || !(scores[0] > 0 && scores[1] <= 100) {
-		t.Errorf("the start scores %g, the result %g, and says %g", scores[0], scores[1], f.Origin.Score)
+	if start, result := judge(revisit.RoundPrior()), judge(f.Prior); result < start || rounded(result, 5) != f.Origin.Score || !(start > 0 && result <= 100) {
+		t.Errorf("the start scores %g, the result %g, and says %g", start, result, f.Origin.Score)
 	}
 	if parsed, err := revisit.ParseFit(f.JSON()); err != nil || parsed.Prior != f.Prior {
 		t.Errorf("written and read: %+v, %v", parsed, err)
@@ -116,21 +120,35 @@ func TestFitFolds(t *testing.T) {
 			t.Errorf("without fold %d of 2: %v, want %v", i+1, names, parts[1-i])
 		}
 	}
+	fits, err := FitFolds(t.Context(), env, 2, FitConfig{Rounds: 1, Draws: 8})
+	if err != nil || len(fits) != 3 {
+		t.Fatalf("%d fits, %v", len(fits), err)
+	}
+	for i, f := range fits {
+		cfg := FitConfig{Rounds: 1, Draws: 8}
+		if i < 2 {
+			cfg.Fold, cfg.Folds = i+1, 2
+		}
+		alone, err := Fit(t.Context(), env, cfg)
+		if err != nil || string(alone.JSON()) != string(f.JSON()) {
+			t.Errorf("fit %d of both folds and the whole: %v\n%s\nalone\n%s", i+1, err, f.JSON(), alone.JSON())
+		}
+	}
 	var unfit *DataError
 	alone := datedBlogs(t, "one")
-	if _, err := Fit(t.Context(), alone, FitConfig{Fold: Fold("one", 5) + 1, Folds: 5, Rounds: 1}); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "nothing to fit to") {
+	if _, err := Fit(t.Context(), alone, FitConfig{Fold: Fold("one", 5) + 1, Folds: 5, Rounds: 1, Draws: 8}); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "nothing to fit to") {
 		t.Errorf("all sites left out: %v", err)
 	}
-	f, err := Fit(t.Context(), alone, FitConfig{Fold: (Fold("one", 5)+1)%5 + 1, Folds: 5, Rounds: 1})
+	f, err := Fit(t.Context(), alone, FitConfig{Fold: (Fold("one", 5)+1)%5 + 1, Folds: 5, Rounds: 1, Draws: 8})
 	if err != nil || !slices.Equal(f.Origin.Sites, []string{"one"}) || f.Origin.Fold != fmt.Sprintf("%d/5", (Fold("one", 5)+1)%5+1) {
 		t.Errorf("another fold left out: %+v, %v", f, err)
 	}
-	if _, err := Fit(t.Context(), blog(t), FitConfig{Rounds: 1}); !errors.As(err, &unfit) {
+	if _, err := Fit(t.Context(), blog(t), FitConfig{Rounds: 1, Draws: 8}); !errors.As(err, &unfit) {
 		t.Errorf("a history of recrawls: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Fit(ctx, alone, FitConfig{Rounds: 1}); !errors.Is(err, context.Canceled) {
+	if _, err := Fit(ctx, alone, FitConfig{Rounds: 1, Draws: 8}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -155,11 +173,12 @@ func TestSearch(t *testing.T) {
 			judged = append(judged, priors...)
 			return out, nil
 		}}
-		best, score, err := s.run(revisit.RoundPrior(), 8)
-		if err != nil || score != -distance(best, factor) || score <= -.9*distance(revisit.RoundPrior(), factor) && factor > .1 && factor < 10 || score < -distance(revisit.RoundPrior(), factor) {
-			t.Errorf("towards %g times the start: %g, from %g, %v", factor, score, -distance(revisit.RoundPrior(), factor), err)
+		best, score, err := s.run(revisit.RoundPrior(), 8, 64)
+		start := -distance(revisit.RoundPrior(), factor)
+		if at := -distance(best, factor); err != nil || at < start || factor > .1 && factor < 10 && at < .5*start || math.Abs(score-at) > .5+.1*math.Abs(start) {
+			t.Errorf("towards %g times the start: at %g and scores %g, from %g, %v", factor, at, score, start, err)
 		}
-		if len(judged) != 8*(fitDraws+1)+1 {
+		if len(judged) != 8*64+9*fitCopies {
 			t.Errorf("%d priors judged", len(judged))
 		}
 		for _, p := range judged {
@@ -172,7 +191,7 @@ func TestSearch(t *testing.T) {
 	}
 	failed := errors.New("failed")
 	s := search{random: rand.New(rand.NewPCG(1, 0)), scores: func([]revisit.Prior) ([]float64, error) { return nil, failed }}
-	if _, _, err := s.run(revisit.RoundPrior(), 1); err != failed {
+	if _, _, err := s.run(revisit.RoundPrior(), 1, 64); err != failed {
 		t.Errorf("got %v, want what failed", err)
 	}
 }

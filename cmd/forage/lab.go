@@ -152,6 +152,7 @@ func labFitRevisitCmd() *cobra.Command {
 	var (
 		env          lab.Env
 		cfg          lab.FitConfig
+		folds        int
 		fold, output string
 	)
 	cmd := &cobra.Command{
@@ -163,8 +164,10 @@ finds them soonest, at the sites whose histories of commits (SNAP3, *.snap.gz) a
 the same bytes.
 
 With --fold I/N, from 1/N to N/N, it leaves out the sites of one of N parts. The name of a site
-alone says to which it belongs. What is found there then does not come from its own history.`,
-		Example: "  forage lab fit revisit --data sites -o prior.json\n  forage lab fit revisit --data sites --fold 1/10",
+alone says to which it belongs. What is found there then does not come from its own history.
+With --folds N it does so for each part and then for all sites, in little more time than for
+one, and writes 1.json to N.json and prior.json into the folder --output.`,
+		Example: "  forage lab fit revisit --data sites -o prior.json\n  forage lab fit revisit --data sites --folds 10 -o fits",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if fold != "" {
@@ -173,20 +176,55 @@ alone says to which it belongs. What is found there then does not come from its 
 					return usagef("--fold: %w", err)
 				}
 			}
+			if cmd.Flags().Changed("folds") {
+				switch {
+				case folds < 2:
+					return usagef("--folds: want 2 parts or more, got %d", folds)
+				case fold != "":
+					return usagef("--folds fits without each part in turn, --fold without one: give one of them")
+				case output == "":
+					return usagef("--folds writes several files: name a folder for them with --output")
+				}
+			}
 			if cfg.Rounds < 1 {
 				return usagef("--rounds: want 1 or more, got %d", cfg.Rounds)
+			}
+			if cfg.Draws < 1 {
+				return usagef("--draws: want 1 or more, got %d", cfg.Draws)
 			}
 			if err := isData(env.Data, "histories of commits (SNAP3, *.snap.gz)"); err != nil {
 				return err
 			}
 			if output != "" { // said now, not after minutes
-				if _, err := os.Stat(filepath.Dir(output)); err != nil {
+				dir := filepath.Dir(output)
+				if folds > 0 {
+					dir = output
+				}
+				if info, err := os.Stat(dir); err != nil {
 					return usagef("--output: %w", err)
+				} else if !info.IsDir() {
+					return usagef("--output: %s is no folder", dir)
 				}
 			}
 			env.Progress = cmd.ErrOrStderr()
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			if folds > 0 {
+				fits, err := lab.FitFolds(ctx, &env, folds, cfg)
+				if err != nil {
+					return labError("fit revisit", err)
+				}
+				for i, f := range fits {
+					name := "prior.json"
+					if i < folds {
+						name = fmt.Sprintf("%d.json", i+1)
+					}
+					if err := os.WriteFile(filepath.Join(output, name), f.JSON(), 0o666); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
 			f, err := lab.Fit(ctx, &env, cfg)
 			if err != nil {
 				return labError("fit revisit", err)
@@ -201,9 +239,11 @@ alone says to which it belongs. What is found there then does not come from its 
 	f := cmd.Flags()
 	f.StringVar(&env.Data, "data", ".", "folder of the data, searched recursively")
 	f.StringVar(&fold, "fold", "", "I/N: leave out the sites of the Ith of N parts, the first being 1/N")
-	f.StringVarP(&output, "output", "o", "", "file for the numbers (standard output)")
+	f.IntVar(&folds, "folds", 0, "fit without each of so many parts, and to all")
+	f.StringVarP(&output, "output", "o", "", "file for the numbers (standard output), with --folds the folder for the files")
 	f.Uint64Var(&env.Seed, "seed", 1, "seed of everything random")
 	f.IntVar(&cfg.Rounds, "rounds", lab.FitRounds, "rounds of the search")
+	f.IntVar(&cfg.Draws, "draws", lab.FitDraws, "vectors of numbers judged in each round")
 	return cmd
 }
 

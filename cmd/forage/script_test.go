@@ -89,7 +89,7 @@ func TestScripts(t *testing.T) {
 			},
 			"commits": func(ts *testscript.TestScript, neg bool, args []string) {
 				h := snap.Blog(rand.New(rand.NewPCG(1, 0)), 8)
-				h.Dated = true
+				h.Site, h.Dated = strings.TrimSuffix(filepath.Base(args[0]), ".snap.gz"), true
 				f, err := os.Create(ts.MkAbs(args[0]))
 				ts.Check(err)
 				ts.Check(errors.Join(snap.Write(f, h), f.Close()))
