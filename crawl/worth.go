@@ -262,10 +262,19 @@ func (c *cycle) due(d *store.Doc) turn {
 }
 
 // vouched reports whether something speaks for a document of a stopped group, so that it gets a
-// chance: a list names it, or, in a cycle of discovery, a page newly links to it; but for URLs of the
-// kind of which every new page has many, and which would be told as new themselves.
+// chance: a list names it, or, in a cycle of discovery, a page newly links to it. URLs of the kind of
+// which every new page has many, which would be told as new themselves, and those of links with
+// rel=nofollow have one only where it is certain that they are new, and others like them had
+// something of their own: a git front end has nothing else.
 func (c *cycle) vouched(d *store.Doc) bool {
-	return scope.Listed(d) || c.worth.named[d.ID] || !c.visit.manner().first && d.Cycle == c.rec.Cycle && !d.NoFollow && d.Via == store.ViaAnchor && !yield.Doubts(c.place(d.URL))
+	if scope.Listed(d) || c.worth.named[d.ID] {
+		return true
+	}
+	if c.visit.manner().first || d.Cycle != c.rec.Cycle || d.Via != store.ViaAnchor {
+		return false
+	}
+	url := c.place(d.URL)
+	return !d.NoFollow && !yield.Doubts(url) || d.New == store.IsNew && c.worth.site.Proven(url)
 }
 
 // stop leaves out a document of a stopped group.

@@ -434,6 +434,23 @@ func (s *Site) Promises(url string) bool {
 	return s.rank(&t, false) == First
 }
 
+// Proven reports whether url belongs to a group that has mostly brought pages with something of their
+// own, whether another one of its groups is stopped or not, and to none that never did.
+func (s *Site) Proven(url string) (proved bool) {
+	t := s.find(url)
+	for _, id := range t.id[:t.n] {
+		g := &s.groups[id]
+		if g.fetched < proven {
+			continue
+		}
+		if g.by[Content] == 0 {
+			return false
+		}
+		proved = proved || 2*g.by[Content] > g.fetched
+	}
+	return proved
+}
+
 // Kin reports whether two URLs have the same template.
 func (s *Site) Kin(a, b string) bool {
 	x, y := s.find(a), s.find(b)

@@ -499,3 +499,30 @@ func TestPartial(t *testing.T) {
 		t.Errorf("one left out: a feed: %v, want true; a post: %v, want false", s.Partial("/post-31/feed/"), s.Partial("/post-31/"))
 	}
 }
+
+// TestProven: a URL is proven by a group that mostly had something of its own, whatever others of its
+// groups brought, unless one never had.
+func TestProven(t *testing.T) {
+	var s Site
+	for i := range 30 {
+		fetch(&s, fmt.Sprintf("/repo/commit/?id=%02xbeef%02xcafe", i, 31*i%256), Content)
+	}
+	for _, action := range []string{"diff", "log", "stats"} {
+		for i := range 100 {
+			fetch(&s, fmt.Sprintf("/repo/%s/?id=%02xbeef%02xcafe", action, i, 31*i%256), Repeat)
+		}
+	}
+	for i := range 20 {
+		fetch(&s, fmt.Sprintf("/repo/commit/?id=%02xbeef%02xcafe&format=raw", i, 31*i%256), Other)
+	}
+	for url, want := range map[string]bool{
+		"/repo/commit/?id=ffbeeffecafe":            true,
+		"/repo/commit/?id=ffbeeffecafe&format=raw": false,
+		"/repo/diff/?id=ffbeeffecafe":              false,
+		"/elsewhere":                               false,
+	} {
+		if s.Proven(url) != want {
+			t.Errorf("%s is proven: %v", url, !want)
+		}
+	}
+}
