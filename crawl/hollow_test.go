@@ -3,6 +3,7 @@ package crawl
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"forage/crawl/plan"
@@ -12,11 +13,10 @@ import (
 
 // app answers with the page of a single-page app, with a token made anew each time.
 func app(links ...string) http.HandlerFunc {
-	n := 0
+	var tokens atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request) {
-		n++
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><title>App</title><meta name="csrf-token" content="tok%024dA"><div id=root></div>`, n*7919)
+		fmt.Fprintf(w, `<!doctype html><title>App</title><meta name="csrf-token" content="tok%024dA"><div id=root></div>`, tokens.Add(1)*7919)
 		for _, l := range links {
 			fmt.Fprintf(w, "<a href=\"%s\">x</a>", l)
 		}
