@@ -208,9 +208,9 @@ func (b *backlog) queued(into []graph.Node) (some []graph.Node, at *graph.Node, 
 	return some, &b.wait.at, err
 }
 
-// putBack puts an item first in line: in its own place where fill took it from there, so that the
+// putFirst puts an item first in line: in the place of the one that fill took from there, so that the
 // first one can wait for others in a line of any length.
-func (b *backlog) putBack(it item) {
+func (b *backlog) putFirst(it item) {
 	if n := len(b.front); len(b.head) == n+1 && (n == 0 || &b.head[1] == &b.front[0]) {
 		b.front = b.head
 		b.front[0] = it
@@ -266,7 +266,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 			return into, true
 		case b.waitsFor(d):
 			crawl.inHand[it.id] = d
-			b.putBack(it)
+			b.putFirst(it)
 			b.holds = true
 			return into, false
 		}
@@ -278,7 +278,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 	}
 	o := b.host.origin(scope.Origin(d.URL))
 	if !o.hasRules(c) {
-		b.putBack(it)
+		b.putFirst(it)
 		b.host.blocked = true
 		return append(into, item{work: fetchRobots, cycle: c, backlog: b, origin: o}), false
 	}

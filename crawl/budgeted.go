@@ -25,6 +25,8 @@ type budgetedCycle struct {
 	looked    int                 // at such pages, in this cycle
 	looking   graph.Node          // the one that is in line; graph.None: none is
 	survey    *survey             // what lists are expected to show; nil: not made yet
+	judged    int                 // rows that had been read when they were searched for what is missing
+	ranked    [2]int64            // suspects there had been, and pages found, when they were sorted
 
 	unlisted unlisted // pages that asked not to be listed, and may by now
 
@@ -216,9 +218,10 @@ func (v *budgetedCycle) doubt(d *store.Doc) {
 // lost finds the pages that none of the lists that were read names, and those to which no document
 // links any more.
 func (v *budgetedCycle) lost() error {
-	if v.survey == nil {
+	if v.survey == nil || v.judged == v.sights.Rows() && v.survey.unlinked == nil {
 		return nil
 	}
+	v.judged = v.sights.Rows()
 	for _, id := range slices.Concat(v.sights.Missing(), v.survey.unlinked) {
 		d, err := v.crawl().doc(id)
 		if err != nil {
@@ -280,14 +283,14 @@ func (v *budgetedCycle) checkGone() (more bool, err error) {
 	if err != nil || due == 0 {
 		return false, err
 	}
-	if err := v.rank(); err != nil {
-		return false, err
+	if now := [2]int64{int64(len(v.suspected)), v.rec.Pages}; now != v.ranked {
+		v.ranked = now
+		if err := v.rank(); err != nil {
+			return false, err
+		}
 	}
 	if len(v.suspects) == 0 {
-		if v.survey == nil || v.survey.best(&v.sights) == nil {
-			return false, nil
-		}
-		l := v.survey.best(&v.sights)
+		l := v.survey.best(&v.sights) // there is one, or nothing were due
 		l.read = true
 		v.looked++
 		v.backlogOf(l.doc).enqueue(fetchOld, l.doc.ID)

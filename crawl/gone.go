@@ -370,9 +370,9 @@ func (v *rediscovery) alike() (old []*store.Doc, err error) {
 	return old, err
 }
 
-// wonder is how long a page that may have moved is not told of for want of a look at its earlier URL,
-// which a budget of a few fetches never allows.
-const wonder = 7 * 24 * 3600
+// longestDoubt is how long, in seconds, a page that may have moved is not told of for want of a look at
+// its earlier URL, which a budget of a few fetches never allows.
+const longestDoubt = 7 * 24 * 3600
 
 // settle says of pages that may have moved whether they have, where that is known by now. Those that
 // nobody has looked into for long are told as new, until it is known.
@@ -395,7 +395,7 @@ func (v *rediscovery) settle() error {
 			continue
 		case from.FetchedIn == v.rec.Cycle && from.Alive() && from.Dropped == 0:
 			d.MovedFrom = graph.None
-		case d.New == store.IsNew || crawl.now()-d.FirstSeen < wonder:
+		case d.New == store.IsNew || crawl.now()-d.FirstSeen < longestDoubt:
 			continue
 		}
 		if d.New == store.MaybeNew {

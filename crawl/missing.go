@@ -51,7 +51,7 @@ func (c *cycle) asks(j *job) bool {
 		return false
 	}
 	c.asked++
-	b.front = append([]item{{work: fetchProbe, cycle: c, backlog: b, origin: o, asks: q}}, b.front...)
+	b.putFirst(item{work: fetchProbe, cycle: c, backlog: b, origin: o, asks: q})
 	c.loop().wake(b.host)
 	return true
 }

@@ -121,7 +121,7 @@ func (c *cycle) heedRobots(b *backlog, o *origin) (probe bool) {
 	if s.Probe != "" || !c.visit.manner().probes || !o.rules.Allowed(o.name+probePath(s, o)) {
 		return false
 	}
-	b.front = append([]item{{work: fetchProbe, cycle: c, backlog: b, origin: o}}, b.front...)
+	b.putFirst(item{work: fetchProbe, cycle: c, backlog: b, origin: o})
 	return true
 }
 

@@ -67,12 +67,10 @@ type Coverage struct {
 //
 //	                              known                   estimated               intervals that hold
 //	26 development sites          93.0 96.4 98.2 99.0%    91.7 96.5 98.1 99.5%    94 88 96 94%
-//	26 other sites                85.5 93.4 96.3 99.4%    91.5 93.4 94.9 98.2%   84 90 90 100%
+//	26 other sites                85.5 93.4 96.3 99.4%    91.5 93.4 94.9 98.2%    84 90 90 100%
 //
-// Without the prior it was 95.9 and 95.3% at a budget of 3, with numbers of Best that were a little different,
-// and 85 and 69% of the intervals held. A factor for
-// it that is fitted to one of the sets, at budgets of 3 and 10, comes out as .9 and 2.7: with it, the
-// estimate is 6 points high and 8 low on the other one.
+// A factor for the prior that is fitted to one of the sets, at budgets of 3 and 10, comes out as .9 and
+// 2.7: with it, the estimate is 6 points high and 8 low on the other one.
 //
 // On the first set Known/(Known+Hidden) was chosen, and not to use the least gap of all documents
 // that show a page, which makes estimates high by 2 to 4 points. RoundRobin's are off by 6 points at

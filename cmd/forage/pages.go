@@ -94,7 +94,7 @@ kept, but listed with --include-excluded only.`,
 	f.StringVar(&sel.site, "site", "", "only pages of this site")
 	f.StringVar(&sel.match, "match", "", "only URLs that match this regular expression")
 	f.BoolVar(&sel.unknown, "include-unknown", false, "with --new-since: also pages that may be new")
-	f.BoolVar(&sel.duplicates, "duplicates", false, "also pages that repeat another one, or one that is gone")
+	f.BoolVar(&sel.duplicates, "duplicates", false, "also pages that repeat another one, and with --new-since those that have moved")
 	f.BoolVar(&sel.excluded, "include-excluded", false, "also pages that rules leave out which came after they were fetched")
 	f.BoolVar(&sel.all, "all-documents", false, "also feeds and sitemaps")
 	f.StringVar(&format, "format", "txt", "txt, csv or jsonl")

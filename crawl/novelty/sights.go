@@ -21,34 +21,34 @@ func (s *Sights) Read(old, now []store.Link, page func(graph.Node) graph.Node) {
 	if s.named == nil {
 		s.named = map[graph.Node][]int{}
 	}
-	at := map[rowKey]int{}
-	for _, l := range now {
-		if l.Off {
-			continue
+	for _, row := range split(now, page) {
+		for _, id := range row {
+			s.named[id] = append(s.named[id], s.rows)
 		}
-		i, ok := at[rowKey{l.Kind, l.Place}]
-		if !ok {
-			i = s.rows
-			at[rowKey{l.Kind, l.Place}] = i
-			s.rows++
-		}
-		id := page(l.To)
-		s.named[id] = append(s.named[id], i)
+		s.rows++
 	}
-	clear(at)
-	for _, l := range old {
-		if l.Off {
-			continue
-		}
-		i, ok := at[rowKey{l.Kind, l.Place}]
-		if !ok {
-			i = len(s.were)
-			at[rowKey{l.Kind, l.Place}] = i
-			s.were = append(s.were, nil)
-		}
-		s.were[i] = append(s.were[i], page(l.To))
-	}
+	s.were = append(s.were, split(old, page)...)
 }
+
+// split returns the rows of a list, in their order, without links off the site.
+func split(links []store.Link, page func(graph.Node) graph.Node) (rows [][]graph.Node) {
+	at := map[rowKey]int{}
+	for _, l := range links {
+		if l.Off {
+			continue
+		}
+		k := rowKey{l.Kind, l.Place}
+		if _, ok := at[k]; !ok {
+			at[k] = len(rows)
+			rows = append(rows, nil)
+		}
+		rows[at[k]] = append(rows[at[k]], page(l.To))
+	}
+	return rows
+}
+
+// Rows returns how many rows were read, before and now: what Missing returns changes with no other.
+func (s *Sights) Rows() int { return s.rows + len(s.were) }
 
 // Named reports whether one of the lists names a document now.
 func (s *Sights) Named(id graph.Node) bool { return len(s.named[id]) > 0 }
