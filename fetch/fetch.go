@@ -57,13 +57,16 @@ type SiteField struct {
 	Name, Value string
 }
 
+// Version is forage's, as servers see it.
+const Version = "1.0"
+
 // Agent returns the user agent of a crawl; contact is a URL or a mail address where its
 // operator can be reached, or "".
 func Agent(contact string) string {
 	if contact == "" {
-		return "forage/1.0"
+		return "forage/" + Version
 	}
-	return "forage/1.0 (+" + contact + ")"
+	return "forage/" + Version + " (+" + contact + ")"
 }
 
 // AgentToken is the name that robots.txt files call us by.

@@ -12,9 +12,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"forage/fetch"
 )
 
 // Exit codes.
@@ -89,6 +94,7 @@ func rootCmd() *cobra.Command {
 		Long: `Forage is a web crawler that finds more of the web with fewer fetches: it visits a site
 once, comes back with a budget of a few requests, and tells which pages are new.`,
 		Example:       "  forage demo\n  forage crawl https://example.org/\n  forage revisit --budget 10\n  forage pages --new-since 2",
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
@@ -120,6 +126,25 @@ once, comes back with a budget of a few requests, and tells which pages are new.
 	group("decide", "Decide on graphs of any kind:", seedCmd(), exploreCmd(), retainCmd(), coverCmd(), graphCmd())
 	group("see", "See how it works:", demoCmd(), replayCmd(), inspectCmd(), labCmd())
 	return root
+}
+
+// version tells which forage this is, for reports: the release, the commit that it was built from
+// where the build knew it, and what it was built with.
+func version() string {
+	of := map[string]string{}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			of[s.Key] = s.Value
+		}
+	}
+	built := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	if of["vcs.modified"] == "true" {
+		built = slices.Insert(built, 0, "changed")
+	}
+	if of["vcs.revision"] != "" {
+		built = slices.Insert(built, 0, "commit "+of["vcs.revision"])
+	}
+	return fetch.Version + " (" + strings.Join(built, ", ") + ")"
 }
 
 // arguments makes an error of a wrong number of arguments one of usage.
