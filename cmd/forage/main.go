@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"forage/fetch"
 )
@@ -111,7 +112,7 @@ once, comes back with a budget of a few requests, and tells which pages are new.
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
+		return usagef("%w; see '%s --help'", flagError(err), cmd.CommandPath())
 	})
 	group := func(id, title string, cmds ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: id, Title: title})
@@ -126,6 +127,20 @@ once, comes back with a budget of a few requests, and tells which pages are new.
 	group("decide", "Decide on graphs of any kind:", seedCmd(), exploreCmd(), retainCmd(), coverCmd(), graphCmd())
 	group("see", "See how it works:", demoCmd(), replayCmd(), inspectCmd(), labCmd())
 	return root
+}
+
+// flagError says what a flag wants: what the standard library's parsers find is put into words, and the
+// rest says so by itself.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	wants := map[string]string{"bool": "true or false", "int": "a whole number", "int64": "a whole number", "uint64": "a whole number of at least 0", "float64": "a number"}
+	if want := wants[invalid.GetFlag().Value.Type()]; want != "" {
+		return fmt.Errorf("--%s wants %s, got %q", invalid.GetFlag().Name, want, invalid.GetValue())
+	}
+	return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
 }
 
 // version tells which forage this is, for reports: the release, the commit that it was built from

@@ -80,7 +80,7 @@ kept, but listed with --include-excluded only.`,
 				if err := listPages(v, &sel, re, newWriter(out)); err != nil {
 					return err
 				}
-				return out.Flush()
+				return errors.Join(out.Flush(), sel.notYet(v, cmd.ErrOrStderr()))
 			})
 		},
 	}
@@ -172,6 +172,17 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 		return usagef("there is no site %q in the store; 'forage status' lists them", sel.site)
 	}
 	return write(nil)
+}
+
+// notYet says so where a list is asked for since a cycle that there has not been: it is empty for that.
+func (sel *selection) notYet(v *store.View, stderr io.Writer) error {
+	last, err := v.LastCycle()
+	for _, s := range []since{sel.new, sel.changed, sel.gone, sel.moved} {
+		if s.cycle > last && err == nil {
+			_, err = fmt.Fprintf(stderr, "forage: there is no cycle %d yet, the last one is %d\n", s.cycle, last)
+		}
+	}
+	return err
 }
 
 // selects reports whether d is to be listed.
