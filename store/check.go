@@ -74,7 +74,7 @@ func (db *DB) Repair(report func(Problem)) (int, error) {
 				return found, errors.Join(err, b.Close())
 			}
 		}
-		if err := errors.Join(b.Commit(pebble.Sync), b.Close()); err != nil {
+		if err := db.write(b); err != nil {
 			return found, fmt.Errorf("repair: %w", err)
 		}
 		clear(db.counters)

@@ -186,7 +186,7 @@ func (db *DB) dropRows(table byte, site SiteID, cycles []Cycle) (err error) {
 	prefix := key(table, uint32(site))
 	it, err := db.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
 	if err != nil {
-		return fmt.Errorf("read: %w", err)
+		return readError(err)
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for _, c := range cycles {
@@ -300,7 +300,7 @@ func (p *packer) load(c Cycle) (err error) {
 	prefix := key(tableRecords, uint32(p.site))
 	it, err := p.db.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
 	if err != nil {
-		return fmt.Errorf("read: %w", err)
+		return readError(err)
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	p.next = 0
@@ -316,7 +316,7 @@ func (p *packer) load(c Cycle) (err error) {
 	}
 	val, err := it.ValueAndErr()
 	if err != nil {
-		return fmt.Errorf("read: %w", err)
+		return readError(err)
 	}
 	p.row, err = decodePack(slices.Clone(val))
 	for _, r := range p.row {
@@ -386,7 +386,7 @@ func (v *View) records(site SiteID, from Cycle, it *pebble.Iterator, yield func(
 			if at := Cycle(n[1]); !all && at > c {
 				return false, nil
 			} else if val, err := it.ValueAndErr(); err != nil {
-				return false, fmt.Errorf("read: %w", err)
+				return false, readError(err)
 			} else if !yield(at, slices.Clone(val)) {
 				return false, errStop
 			} else if !all && at == c {

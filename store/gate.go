@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -73,11 +72,11 @@ func (v *View) iterate(lower, upper []byte, f func(*pebble.Iterator) error) (err
 	defer v.gate.leave()
 	it, err := v.r.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return fmt.Errorf("read: %w", err)
+		return readError(err)
 	}
 	defer func() {
 		if e := it.Close(); e != nil && err == nil {
-			err = fmt.Errorf("read: %w", e)
+			err = readError(e)
 		}
 	}()
 	return f(it)

@@ -56,7 +56,7 @@ func (m *migration) flush() error {
 			return err
 		}
 	}
-	err := errors.Join(m.batch.Commit(pebble.Sync), m.batch.Close())
+	err := m.db.write(m.batch)
 	m.batch = m.db.db.NewBatch()
 	return err
 }
@@ -70,7 +70,8 @@ func (db *DB) migrate(opt Options) error {
 		if opt.ReadOnly {
 			return fmt.Errorf("%w: it has no format version", ErrNotStore)
 		}
-		return db.db.Set(metaKey("format"), []byte(strconv.Itoa(Format)), pebble.Sync)
+		b := db.db.NewBatch()
+		return errors.Join(b.Set(metaKey("format"), []byte(strconv.Itoa(Format)), nil), db.write(b))
 	}
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ type DB struct {
 	db    *pebble.DB
 	owner *owner      // nil: a reader with a copy of its own, or no lock on this file system
 	copy  *readerCopy // nil: none
-	fs    vfs.FS
+	disk  *disk
 
 	reads     gate     // of snapshots
 	snapshots sync.Map // open ones: *View → *pebble.Snapshot
@@ -82,8 +82,7 @@ type DB struct {
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
 
 	seen  *seen
-	syncs sync.WaitGroup
-	err   atomic.Pointer[error] // of a sync in the background
+	syncs sync.WaitGroup // in the background
 }
 
 // Open opens the store in the folder dir and makes it where there is none. It returns an
@@ -97,13 +96,14 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	}()
 	opt.MustExist = opt.MustExist || opt.ReadOnly
 	db := &DB{
-		fs: opt.FS, docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
+		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
 		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{}, seen: newSeen(1 << 20),
 		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{},
 	}
 	folder := filepath.Join(dir, "documents")
+	db.disk = newDisk(opt.FS)
 	if opt.FS == nil {
-		db.fs = unlocked{vfs.Default}
+		db.disk.FS = unlocked{vfs.Default}
 		if err := checkFolder(dir, opt.MustExist); err != nil {
 			return nil, err
 		}
@@ -123,15 +123,32 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 			db.owner = nil
 		}
 	}
-	db.db, err = pebble.Open(folder, options(db.fs, opt))
-	if err != nil {
+	if db.db, err = openEngine(folder, db.disk, opt); err != nil {
 		return nil, err
 	}
 	db.View = View{r: db.db, decoded: new(atomic.Int64)}
 	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
-		return nil, errors.Join(err, db.db.Close())
+		return nil, errors.Join(err, db.disk.await(db.db.Close))
 	}
 	return db, nil
+}
+
+// openEngine opens the database in folder.
+func openEngine(folder string, d *disk, opt Options) (*pebble.DB, error) {
+	opened := make(chan *pebble.DB, 1)
+	if err := d.await(func() error {
+		db, err := pebble.Open(folder, options(d, opt))
+		opened <- db
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return <-opened, nil
+}
+
+// write applies a batch that is no window, and closes it.
+func (db *DB) write(b *pebble.Batch) error {
+	return db.disk.await(func() error { return errors.Join(b.Commit(pebble.Sync), b.Close()) })
 }
 
 // leave gives the store free.
@@ -152,7 +169,7 @@ func (db *DB) readNumbers() error {
 	return errors.Join(err1, err2, err3)
 }
 
-func options(files vfs.FS, opt Options) *pebble.Options {
+func options(files *disk, opt Options) *pebble.Options {
 	if opt.MemTable == 0 {
 		opt.MemTable = 16 << 20
 	}
@@ -164,7 +181,9 @@ func options(files vfs.FS, opt Options) *pebble.Options {
 		FormatMajorVersion: pebble.FormatNewest,
 		ReadOnly:           opt.ReadOnly,
 		ErrorIfNotExists:   opt.MustExist,
-		Logger:             quiet{},
+		Logger:             engineLog{files},
+		// Without this the database ends the process. Whoever reads is told, see readError.
+		EventListener: &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}},
 		// One compaction at a time: fetching needs the cores more.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 	}
@@ -172,16 +191,6 @@ func options(files vfs.FS, opt Options) *pebble.Options {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
 	return o
-}
-
-// quiet drops what the database logs of its own housekeeping. Fatal is for a database that
-// cannot write its log any more; going on would lose what was promised.
-type quiet struct{}
-
-func (quiet) Infof(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
-func (quiet) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf("store: "+format, args...))
 }
 
 // Exists reports whether dir is a store: fs.ErrNotExist or ErrNotStore, wrapped, where it is not.
@@ -218,13 +227,16 @@ func checkFolder(dir string, mustExist bool) error {
 // Close commits what is left, syncs, and gives the store free.
 func (db *DB) Close() error {
 	err := db.Sync()
+	if db.disk.failed() != nil { // the database is not to be touched any more
+		return errors.Join(err, db.leave())
+	}
 	db.mu.Lock()
 	if db.batch != nil {
 		err = errors.Join(err, db.batch.Close())
 		db.batch = nil
 	}
 	db.mu.Unlock()
-	return errors.Join(err, db.db.Close(), db.leave())
+	return errors.Join(err, db.disk.await(db.db.Close), db.leave())
 }
 
 // window returns the batch of the running window. db.mu is held.
@@ -239,7 +251,7 @@ func (db *DB) window() *pebble.Batch {
 // at once, and is on its way to the disk when Commit returns; it gets there whole or not at
 // all. Sync waits for it.
 func (db *DB) Commit() error {
-	if err := db.failed(); err != nil {
+	if err := db.disk.failed(); err != nil {
 		return err
 	}
 	db.mu.Lock()
@@ -260,10 +272,10 @@ func (db *DB) Commit() error {
 		}
 		db.fresh = false
 	}
-	if err := db.db.ApplyNoSyncWait(b, pebble.Sync); err != nil {
+	db.batch = nil
+	if err := db.disk.await(func() error { return db.db.ApplyNoSyncWait(b, pebble.Sync) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	db.batch = nil
 	clear(db.docs)
 	clear(db.urls)
 	clear(db.digests)
@@ -274,8 +286,7 @@ func (db *DB) Commit() error {
 	go func() {
 		defer db.syncs.Done()
 		if err := errors.Join(b.SyncWait(), b.Close()); err != nil {
-			err = fmt.Errorf("sync: %w", err)
-			db.err.CompareAndSwap(nil, &err)
+			db.disk.fail(fmt.Errorf("sync: %w", err))
 		}
 	}()
 	return nil
@@ -283,21 +294,15 @@ func (db *DB) Commit() error {
 
 // Sync commits and returns when everything is on the disk.
 func (db *DB) Sync() error {
-	err := db.Commit()
-	db.syncs.Wait()
-	return errors.Join(err, db.failed())
+	if err := db.Commit(); err != nil {
+		return err
+	}
+	return db.disk.await(func() error { db.syncs.Wait(); return nil })
 }
 
 // Decoded returns how many records of documents have been decoded since Open, by the DB and
 // its snapshots: a measure of what the crawl spends on reading what it knows.
 func (db *DB) Decoded() int64 { return db.decoded.Load() }
-
-func (db *DB) failed() error {
-	if err := db.err.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
 
 // urlSeed differs in every process, so that nobody can choose URLs that collide.
 var urlSeed = maphash.MakeSeed()

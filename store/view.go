@@ -42,7 +42,7 @@ func (v *View) get(k []byte) ([]byte, error) {
 		return nil, ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+		return nil, readError(err)
 	}
 	b = append([]byte(nil), b...)
 	return b, closer.Close()
@@ -75,7 +75,7 @@ func (v *View) walk(it *pebble.Iterator, ok bool, step func() bool, yield func(k
 		}
 		val, err := it.ValueAndErr()
 		if err != nil {
-			return fmt.Errorf("read: %w", err)
+			return readError(err)
 		}
 		if err := yield(it.Key(), val); err == errStop {
 			return nil

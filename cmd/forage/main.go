@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"forage/fetch"
+	"forage/store"
 )
 
 // Exit codes.
@@ -77,6 +78,10 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		return exitInterrupted
 	}
 	fmt.Fprintf(stderr, "forage: %v\n", err)
+	var damaged *store.DamagedError
+	if errors.As(err, &damaged) {
+		fmt.Fprintln(stderr, "forage: 'forage check --repair' keeps what can be kept of a damaged store")
+	}
 	switch {
 	case e != nil:
 		return e.code

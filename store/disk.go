@@ -1,0 +1,212 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A disk is the file system as the database sees it: one on which no write fails. The database
+// answers a write that fails by ending the process, by a panic with its locks held, or by trying
+// again without end. So the goroutine whose write or sync has failed is parked for good, with all
+// that write after it, and whoever waits for the database in await is told why. Nothing
+// reaches the files from then on: they are as a power cut would leave them.
+//
+// Reads fail as they do. A file of the database that is missing is damage, not fs.ErrNotExist,
+// for which the database ends the process, too.
+type disk struct {
+	vfs.FS
+	broken chan struct{} // closed by the first failure
+	once   sync.Once
+	err    atomic.Pointer[error]
+}
+
+func newDisk(files vfs.FS) *disk {
+	return &disk{FS: files, broken: make(chan struct{})}
+}
+
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+// failed returns the error of the first write that failed, nil while there is none.
+func (d *disk) failed() error {
+	if err := d.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// fail records why the database cannot go on, and does not return.
+func (d *disk) fail(err error) {
+	d.once.Do(func() {
+		d.err.Store(&err)
+		close(d.broken)
+	})
+	select {}
+}
+
+// write does what changes files. It does not return where that fails, or has failed before.
+func (d *disk) write(f func() error) error {
+	if d.failed() != nil {
+		select {}
+	}
+	if err := f(); err != nil {
+		d.fail(err)
+	}
+	return nil
+}
+
+// await runs f, which uses the database, and returns its error, or the one that keeps f from
+// ending: then the goroutine of f stays where it is, and f must not touch what others use.
+func (d *disk) await(f func() error) error {
+	if err := d.failed(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-d.broken:
+		return d.failed()
+	}
+}
+
+func (d *disk) create(f func() (vfs.File, error)) (file vfs.File, err error) {
+	if err := d.write(func() (err error) { file, err = f(); return err }); err != nil {
+		return nil, err
+	}
+	return diskFile{file, d}, nil
+}
+
+func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.create(func() (vfs.File, error) { return d.FS.Create(name, category) })
+}
+
+func (d *disk) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return d.create(func() (vfs.File, error) { return d.FS.OpenReadWrite(name, category, opts...) })
+}
+
+func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.create(func() (vfs.File, error) { return d.FS.ReuseForWrite(oldname, newname, category) })
+}
+
+func (d *disk) Rename(oldname, newname string) error {
+	return d.write(func() error { return d.FS.Rename(oldname, newname) })
+}
+
+func (d *disk) Link(oldname, newname string) error {
+	return d.write(func() error { return d.FS.Link(oldname, newname) })
+}
+
+// Remove may fail: a file too many harms nothing, and the database removes it another time.
+func (d *disk) Remove(name string) error {
+	if d.failed() != nil {
+		select {}
+	}
+	return d.FS.Remove(name)
+}
+
+func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := d.FS.Open(name, opts...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, damaged(name, "it is missing")
+	}
+	return f, err
+}
+
+// OpenDir opens a folder to be synced.
+func (d *disk) OpenDir(name string) (vfs.File, error) {
+	f, err := d.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return diskFile{f, d}, nil
+}
+
+// A diskFile is a file that is written to.
+type diskFile struct {
+	vfs.File
+	d *disk
+}
+
+func (f diskFile) Write(p []byte) (n int, err error) {
+	err = f.d.write(func() (err error) { n, err = f.File.Write(p); return err })
+	return n, err
+}
+
+func (f diskFile) WriteAt(p []byte, off int64) (n int, err error) {
+	err = f.d.write(func() (err error) { n, err = f.File.WriteAt(p, off); return err })
+	return n, err
+}
+
+func (f diskFile) Sync() error     { return f.d.write(f.File.Sync) }
+func (f diskFile) SyncData() error { return f.d.write(f.File.SyncData) }
+func (f diskFile) Close() error    { return f.d.write(f.File.Close) }
+
+func (f diskFile) SyncTo(length int64) (full bool, err error) {
+	err = f.d.write(func() (err error) { full, err = f.File.SyncTo(length); return err })
+	return full, err
+}
+
+// A DamagedError tells that a file of the store is not what was written. Repair keeps what can be
+// kept.
+type DamagedError struct {
+	File   string // its path
+	Offset int64  // of what is damaged; -1: not known
+	What   string
+}
+
+func damaged(file, what string) *DamagedError {
+	dir, name := filepath.Split(file)
+	if dir = filepath.Clean(dir); strings.HasPrefix(filepath.Base(dir), copyPrefix) {
+		dir = filepath.Join(filepath.Dir(dir), "documents") // the reader's copy will be gone
+	}
+	return &DamagedError{File: filepath.Join(dir, name), Offset: -1, What: what}
+}
+
+func (e *DamagedError) Error() string {
+	at := ""
+	if e.Offset >= 0 {
+		at = fmt.Sprintf(" at offset %d", e.Offset)
+	}
+	return fmt.Sprintf("%s is damaged%s: %s", e.File, at, e.What)
+}
+
+var blockAt = regexp.MustCompile(`\bblock (\d+)/\d+`)
+
+// readError says what went wrong where the database read.
+func readError(err error) error {
+	info := pebble.ExtractDataCorruptionInfo(err)
+	if info == nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	e := damaged(info.Path, info.Details.Error())
+	if m := blockAt.FindStringSubmatch(e.What); m != nil {
+		e.Offset, _ = strconv.ParseInt(m[1], 10, 64)
+	}
+	return e
+}
+
+// engineLog drops what the database logs of its own housekeeping. Fatal is for a database that cannot
+// go on without losing what was promised.
+type engineLog struct{ d *disk }
+
+func (engineLog) Infof(string, ...any)  {}
+func (engineLog) Errorf(string, ...any) {}
+func (q engineLog) Fatalf(format string, args ...any) {
+	for i, a := range args {
+		if err, ok := a.(error); ok {
+			args[i] = err.Error() // without the stack that %+v adds
+		}
+	}
+	q.d.fail(fmt.Errorf(format, args...))
+}
