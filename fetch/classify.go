@@ -149,6 +149,23 @@ func kindOf(contentType string) Kind {
 	return Other
 }
 
+// KindOf tells how a crawl reads a document that was sent with a content type, "" for none, and
+// begins with the bytes of body.
+func KindOf(contentType string, body []byte) Kind {
+	kind := kindOf(contentType)
+	if contentType != "" && kind == Other {
+		return Other // without a look at the bytes: they are not even asked for
+	}
+	kind, _ = sniff(contentType, kind, body[:min(len(body), sniffLen)])
+	return kind
+}
+
+// IsPage reports whether a body of this kind is read as a page: HTML, and XML that says early on
+// that it is XHTML.
+func (k Kind) IsPage(body []byte) bool {
+	return k == HTML || k == XML && bytes.Contains(body[:min(len(body), 1024)], []byte("http://www.w3.org/1999/xhtml"))
+}
+
 // sniffLen is how many bytes decide where the type is absent or plainly wrong.
 const sniffLen = 1445
 

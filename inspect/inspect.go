@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"forage/fetch"
 	"forage/fetch/link"
 	"forage/fetch/robots"
 	"forage/fetch/sitemap"
@@ -51,6 +52,7 @@ type Page struct {
 	Bad       int      `json:"bad"`
 	Truncated bool     `json:"truncated"`
 	Script    bool     `json:"needs_script"`
+	Read      bool     `json:"read"`              // false: it is of a type that the crawler reads no links from, and the rest is empty
 	Details   []Link   `json:"details,omitempty"` // of every link, repetitions included
 }
 
@@ -63,11 +65,15 @@ type Link struct {
 	Path     string `json:"path"` // where it stands in the page
 }
 
-// Links reads a page, embedded resources included; details asks for Page.Details.
+// Links reads a page, embedded resources included; details asks for Page.Details. What is no page by
+// o.ContentType and its first bytes has no links, as in a crawl; without one it is taken for HTML.
 func (i *Inspector) Links(body []byte, o link.Options, details bool) *Page {
+	if o.ContentType != "" && !fetch.KindOf(o.ContentType, body).IsPage(body) {
+		return &Page{Links: []string{}, Embeds: []string{}, NoFollow: []string{}}
+	}
 	o.Embeds = true
 	p := i.links.Extract(body, o)
-	a := &Page{Embeds: unique(p.Embeds), Title: p.Title, Canonical: p.Canonical, Charset: p.Charset, Routes: p.Routes, Bad: p.Bad, Truncated: p.Truncated, Script: p.NeedsScript()}
+	a := &Page{Read: true, Embeds: unique(p.Embeds), Title: p.Title, Canonical: p.Canonical, Charset: p.Charset, Routes: p.Routes, Bad: p.Bad, Truncated: p.Truncated, Script: p.NeedsScript()}
 	if !p.Published.IsZero() {
 		a.Published = p.Published.Format(time.RFC3339)
 	}

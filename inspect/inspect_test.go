@@ -43,6 +43,27 @@ func TestInspector(t *testing.T) {
 	}
 }
 
+// TestLinksOfTypes has links read from what a crawl reads links from.
+func TestLinksOfTypes(t *testing.T) {
+	const page = `<title>T</title><a href="http://a.org/b">B</a>`
+	for contentType, want := range map[string]bool{
+		"": true, "text/html": true, "TEXT/HTML; charset=utf-8": true, "application/xhtml+xml": true,
+		"text/plain": false, "text/plain; charset=utf-8": false, "image/png": false, "image/svg+xml": false, "application/pdf": false,
+		"application/xml": false, "application/json": false, "no type": false,
+	} {
+		p := new(Inspector).Links([]byte(page), link.Options{ContentType: contentType}, true)
+		if p.Read != want || (len(p.Links) == 1) != want || (p.Title == "T") != want || p.Links == nil || p.Embeds == nil || p.NoFollow == nil {
+			t.Errorf("%q: %+v, want it read: %v", contentType, p, want)
+		}
+	}
+	if p := new(Inspector).Links([]byte("\x89PNG\r\n\x1a\n"+page), link.Options{ContentType: "text/html"}, false); p.Read {
+		t.Errorf("a picture that says it is a page: %+v", p)
+	}
+	if p := new(Inspector).Links([]byte(`<html xmlns="http://www.w3.org/1999/xhtml">`+page), link.Options{ContentType: "application/xml"}, false); len(p.Links) != 1 {
+		t.Errorf("XHTML: %+v", p)
+	}
+}
+
 func TestBatch(t *testing.T) {
 	for _, c := range []struct {
 		kind Kind
@@ -51,6 +72,7 @@ func TestBatch(t *testing.T) {
 	}{
 		{Robots, `{"robots":"User-agent: *\nDisallow: /","agent":"a","url":"http://a.org/"}`, `{"allow":false,`},
 		{Links, `{"html_b64":"PGEgaHJlZj0vYj4=","base":"http://a.org/"}`, `{"links":["http://a.org/b"],`},
+		{Links, `{"html":"<a href=http://a.org/>","content_type":"text/plain"}`, `{"links":[],`},
 		{URL, "{\"url\":\"http://A.org\"}\n\n{\"url\":\"x\"}", "{\"url\":\"http://a.org/\",\n{\"url\":null,"},
 		{Sitemap, `{"body":"x","url":""}`, `{"kind":"none","urls":[],`},
 		{Charset, `{"html":"<meta charset=utf-8>"}`, `{"encoding":"utf-8"}`},

@@ -168,7 +168,7 @@ func inspectLinksCmd() *cobra.Command {
 		Short: "List the links of a page",
 		Long: `Links lists the links that the crawler finds in FILE, an HTML page: one URL a line, each
 once, and with --details its kind, whether it is marked nofollow, its place in the page and
-its text.
+its text. What --content-type says to be no page has none.
 
 --batch reads objects with html or html_b64, base, content_type and headers (names with
 lists of values; Link and X-Robots-Tag are read), and answers with links, embeds, nofollow.`,
@@ -201,7 +201,10 @@ lists of values; Link and X-Robots-Tag are read), and answers with links, embeds
 					fmt.Fprintln(out, u)
 				}
 			}
-			if len(a.Links) == 0 && opts.URL == "" {
+			switch {
+			case !a.Read:
+				fmt.Fprintf(cmd.ErrOrStderr(), "forage: no links are read from a document of type %s\n", inspect.Printable(opts.ContentType))
+			case len(a.Links) == 0 && opts.URL == "":
 				fmt.Fprintln(cmd.ErrOrStderr(), "forage: no absolute links; relative ones need --url, the page's URL")
 			}
 			return nil

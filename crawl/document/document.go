@@ -99,7 +99,7 @@ func (r *Reader) Read(o *fetch.Outcome, opt Options) *Content {
 	switch {
 	case err == nil && doc.Kind != sitemap.None:
 		list(doc, &opt, c)
-	case o.Kind == fetch.HTML || o.Kind == fetch.XML && bytes.Contains(o.Body[:min(len(o.Body), 1024)], []byte("http://www.w3.org/1999/xhtml")):
+	case o.Kind.IsPage(o.Body):
 		r.page(o, &opt, c)
 	}
 	return c

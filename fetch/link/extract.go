@@ -229,7 +229,7 @@ func (x *Extractor) startTag(embeds bool) {
 				plain.enc = nil
 				id, err = plain.Resolve(ref)
 			}
-			if err == nil {
+			if err == nil && len(id) <= MaxBase {
 				x.base.set(id)
 			}
 		}
@@ -330,6 +330,8 @@ func relKind(rel, typ, href, title []byte) (Kind, bool) {
 		return Sitemap, true
 	case has("feed"):
 		return Feed, true
+	case has("amphtml"):
+		return Alternate, true
 	case has("alternate"):
 		switch t := strings.ToLower(string(mediaType(typ))); t {
 		case "", "text/html", "application/xhtml+xml":

@@ -18,6 +18,11 @@ var ErrNoURL = errors.New("not a URL")
 // MaxURL is the length in bytes beyond which a URL is refused, as it came and as it is asked for.
 const MaxURL = 8192
 
+// MaxBase is the length in bytes beyond which what a document gives for the base of its references is
+// none: a short page must not make long URLs of many short references. 2,048 is what search engines
+// and the sitemap protocol allow a URL.
+const MaxBase = 2048
+
 // Parse returns the identity of an absolute URL: two URLs are one where it is the same. It is
 // the URL as a browser would ask for it (WHATWG), without fragment, user and password, escapes
 // in upper case and those of unreserved characters decoded. Nothing else is merged, because a

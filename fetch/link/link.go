@@ -27,7 +27,7 @@ const (
 	Frame                 // frame, iframe
 	Rel                   // link rel=next, prev, first, last, start, up, index, contents
 	Canonical             // link rel=canonical
-	Alternate             // link rel=alternate to a page
+	Alternate             // link rel=alternate or amphtml to a page
 	Feed                  // link rel=alternate or feed to a feed
 	Sitemap               // link rel=sitemap
 	Refresh               // meta refresh

@@ -33,6 +33,7 @@ func TestKinds(t *testing.T) {
 		`<link rel=alternate type="application/rss+xml; charset=utf-8" href=/f><link rel=alternate hreflang=de href=/de>`:       {"feed /f", "alternate /de"},
 		`<link rel=alternate type="application/json+oembed" href=/o><link rel=alternate type=application/json href=/wp-json/1>`: nil,
 		`<link rel=alternate type=application/json href=/feed.json><link rel=feed href=/f2><link rel=sitemap href=/s.xml>`:      {"feed /feed.json", "feed /f2", "sitemap /s.xml"},
+		`<link rel=amphtml href=/amp><link rel="amphtml alternate" type=text/css href=/amp2>`:                                   {"alternate /amp", "alternate /amp2"},
 		`<a rel="noopener NoFollow" href=a></a><a href=b rel=follow></a>`:                                                       {"anchor! /dir/a", "anchor /dir/b"},
 		`<a name=x>no</a><a href>empty</a><svg><a xlink:href=s></a></svg>`:                                                      {"anchor /dir/page.html", "anchor /dir/s"},
 		`<template><a href=t></a><template></template><a href=t2></a></template><a href=x></a>`:                                 {"anchor /dir/x"},
@@ -47,6 +48,21 @@ func TestKinds(t *testing.T) {
 	} {
 		if got := listed(Extract([]byte(html), Options{URL: at, Agent: "forage"})); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", html, got, want)
+		}
+	}
+}
+
+// TestLongBase: what is over 2,048 bytes is no base, and the first one counts all the same.
+func TestLongBase(t *testing.T) {
+	const host = "http://ex.test"
+	for n, want := range map[int]string{MaxBase: "", MaxBase + 1: "/dir/"} {
+		base := "/" + strings.Repeat("b", n-len(host)-2) + "/"
+		if want == "" {
+			want = base
+		}
+		p := Extract([]byte(`<base href="`+base+`"><base href=/c/><a href=x></a>`), Options{URL: at})
+		if len(p.Links) != 1 || p.Links[0].URL != host+want+"x" {
+			t.Errorf("with a base of %d bytes: %.200q", n, listed(p))
 		}
 	}
 }

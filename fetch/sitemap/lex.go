@@ -25,7 +25,8 @@ type lexer struct {
 func newLexer(r io.Reader) *lexer { return &lexer{r: bufio.NewReaderSize(r, 32<<10)} }
 
 // next returns an xml.StartElement, xml.EndElement, xml.CharData (good until the next call) or
-// xml.Directive, names without their prefix, or the error of the reader.
+// xml.Directive, names without their prefix, or the error of the reader. The prefix of an attribute
+// is the Space of its name, as of xml.Decoder.RawToken.
 func (l *lexer) next() (xml.Token, error) {
 	if l.end != "" {
 		t := xml.EndElement{Name: xml.Name{Local: l.end}}
@@ -209,7 +210,11 @@ func (l *lexer) markup(head []byte) xml.Token {
 			}
 		}
 		if len(key) > 0 {
-			t.Attr = append(t.Attr, xml.Attr{Name: xml.Name{Local: local(key)}, Value: string(unescape(value))})
+			a := xml.Attr{Name: xml.Name{Local: local(key)}, Value: string(unescape(value))}
+			if n := len(key) - len(a.Name.Local) - 1; n > 0 {
+				a.Name.Space = string(key[:n])
+			}
+			t.Attr = append(t.Attr, a)
 		}
 	}
 }

@@ -210,14 +210,18 @@ type parser struct {
 	base *link.Base
 }
 
-// add appends an entry; the reference may be relative. It returns false when no more are
-// taken.
-func (p *parser) add(ref string, e Entry) bool {
+// add appends an entry. In a feed the reference may be relative to base; in a sitemap it is an
+// absolute URL [sitemaps.org, "XML tag definitions"]. It returns false when no more are taken.
+func (p *parser) add(ref string, base *link.Base, e Entry) bool {
 	ref = strings.TrimSpace(ref)
 	if ref == "" {
 		return true
 	}
-	u, err := p.base.Resolve(ref)
+	if p.doc.Kind != Feed && !absolute(ref) {
+		p.doc.Rejected++
+		return true
+	}
+	u, err := base.Resolve(ref)
 	if err != nil {
 		p.doc.Rejected++
 		return true
@@ -230,6 +234,12 @@ func (p *parser) add(ref string, e Entry) bool {
 	e.Modified = ParseTime(e.LastMod)
 	p.doc.Entries = append(p.doc.Entries, e)
 	return true
+}
+
+// absolute reports whether s begins as an absolute URL of http or https does.
+func absolute(s string) bool {
+	scheme, _, ok := strings.Cut(s[:min(len(s), len("https://"))], "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
 var layouts = []string{

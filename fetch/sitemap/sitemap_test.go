@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"forage/fetch/link"
 	"forage/internal/shared"
 )
 
@@ -146,6 +147,38 @@ func TestFeeds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAbsoluteLocs: what a sitemap names is an absolute URL of http or https, in whatever case.
+func TestAbsoluteLocs(t *testing.T) {
+	for loc, want := range map[string]bool{
+		"http://x.test/a": true, "HTTPS://x.test/a": true, " \n http://x.test/a\n ": true,
+		"/a": false, "a": false, "//x.test/a": false, "?a": false, "http:a": false, "http:/a": false, "ftp://x.test/a": false, "mailto:a": false,
+	} {
+		for _, body := range []string{
+			"<urlset><url><loc>" + loc + "</loc></url></urlset>",
+			"<sitemapindex><sitemap><loc>" + loc + "</loc></sitemap></sitemapindex>",
+			"<urlset><url><xhtml:link rel='alternate' href='" + loc + "'/></url></urlset>",
+		} {
+			if d := parse(t, body, "http://x.test/s.xml", ""); (len(d.Entries) == 1) != want || (d.Rejected == 1) == want {
+				t.Errorf("%s: %d entries, %d rejected", body, len(d.Entries), d.Rejected)
+			}
+		}
+	}
+}
+
+// TestXMLBase resolves what an Atom feed refers to against the xml:base of the elements around it.
+func TestXMLBase(t *testing.T) {
+	long := "http://long.test/" + strings.Repeat("b", link.MaxBase) + "/"
+	d := parse(t, `<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://y.test/blog/"><link href="."/><link rel="edit" href="edit"/>
+		<entry xml:base="2024/"><link href="a"/><link href="e" rel="http://www.iana.org/assignments/relation/edit"/><link rel="Edit-Media" href="m"/></entry>
+		<entry><link xml:base="http://z.test/" href="b"/><link rel="alternate" href="c"/></entry>
+		<entry xml:base="mailto:x"><link href="d"/></entry><entry base="http://no.test/"><link href="f"/></entry>
+		<entry xml:base="`+long+`"><link href="g"/></entry></feed>`, "http://x.test/feed", "application/atom+xml")
+	want := []string{"http://y.test/blog/", "http://y.test/blog/2024/a", "http://z.test/b", "http://y.test/blog/c", "http://y.test/blog/d", "http://y.test/blog/f", "http://y.test/blog/g"}
+	if got := urls(d, false); d.Kind != Feed || !slices.Equal(got, want) {
+		t.Errorf("%v %q, want %q", d.Kind, got, want)
 	}
 }
 

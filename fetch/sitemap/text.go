@@ -17,8 +17,7 @@ func (p *parser) text(r io.Reader) {
 		if line == "" {
 			continue
 		}
-		lower := strings.ToLower(line[:min(len(line), 8)])
-		if !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "https://") {
+		if !absolute(line) {
 			if p.doc.Kind == None {
 				return
 			}
@@ -26,7 +25,7 @@ func (p *parser) text(r io.Reader) {
 			continue
 		}
 		p.doc.Kind = Sitemap
-		if !p.add(line, Entry{}) {
+		if !p.add(line, p.base, Entry{}) {
 			return
 		}
 	}
@@ -54,15 +53,15 @@ func (p *parser) json(r io.Reader) {
 		return
 	}
 	p.doc.Kind = Feed
-	p.add(feed.Home, Entry{})
-	p.add(feed.Next, Entry{})
+	p.add(feed.Home, p.base, Entry{})
+	p.add(feed.Next, p.base, Entry{})
 	for _, i := range feed.Items {
 		e := Entry{LastMod: i.Modified, Published: ParseTime(i.Published)}
-		if !p.add(i.URL, e) {
+		if !p.add(i.URL, p.base, e) {
 			return
 		}
 		if id, ok := i.ID.(string); ok && id != i.URL && (strings.HasPrefix(id, "http://") || strings.HasPrefix(id, "https://")) {
-			p.add(id, e)
+			p.add(id, p.base, e)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+
+	"forage/fetch/link"
 )
 
 // xml reads a sitemap, an index, RSS, Atom or RDF. Names are taken without their prefix: many
@@ -46,17 +48,56 @@ const maxDepth = 64
 // xmlList is the state of reading one document.
 type xmlList struct {
 	*parser
-	stack    []string // local names of the open elements
-	entities []string // "&name;" of those that the document declares
-	collect  bool     // the text of this element is wanted
+	stack    []element // that are open
+	entities []string  // "&name;" of those that the document declares
+	collect  bool      // the text of this element is wanted
 	text     strings.Builder
 
 	// The entry being read.
-	refs      []string
+	refs      []reference
 	lastmod   string
 	published int64
 	guid      bool // the guid is a link
 }
+
+// An element is one that is open.
+type element struct {
+	name string     // without its prefix
+	base *link.Base // by its xml:base, or that of what it stands in
+}
+
+// A reference is what an entry refers to.
+type reference struct {
+	url  string // as it stands there
+	base *link.Base
+}
+
+// base is what references are resolved against where the reader is.
+func (x *xmlList) base() *link.Base {
+	if n := len(x.stack); n > 0 {
+		return x.stack[n-1].base
+	}
+	return x.parser.base
+}
+
+// rebase returns what the xml:base of an element makes of the base that it stands in. One that is no
+// base of http or https, or too long for one, does not count.
+func rebase(t xml.StartElement, base *link.Base) *link.Base {
+	for _, a := range t.Attr {
+		if a.Name.Space != "xml" || a.Name.Local != "base" {
+			continue
+		}
+		if url, err := base.Resolve(strings.TrimSpace(a.Value)); err == nil && len(url) <= link.MaxBase {
+			if b, err := link.NewBase(url); err == nil {
+				return b
+			}
+		}
+	}
+	return base
+}
+
+// refer notes what the entry refers to.
+func (x *xmlList) refer(url string) { x.refs = append(x.refs, reference{url, x.base()}) }
 
 // directive notes the entities that a document type declares: references to them stay
 // unexpanded, and what holds one is no URL.
@@ -72,7 +113,7 @@ func (x *xmlList) parent() string {
 	if len(x.stack) < 2 {
 		return ""
 	}
-	return x.stack[len(x.stack)-2]
+	return x.stack[len(x.stack)-2].name
 }
 
 func attr(t xml.StartElement, name string) string {
@@ -99,7 +140,11 @@ func (x *xmlList) start(t xml.StartElement) (more bool) {
 		}
 	}
 	if len(x.stack) < maxDepth {
-		x.stack = append(x.stack, name)
+		base := x.base()
+		if x.doc.Kind == Feed {
+			base = rebase(t, base)
+		}
+		x.stack = append(x.stack, element{name, base})
 	}
 	x.collect = false
 	x.text.Reset()
@@ -116,18 +161,18 @@ func (x *xmlList) start(t xml.StartElement) (more bool) {
 			x.collect = true
 		case "link": // xhtml:link to another language
 			if href := attr(t, "href"); href != "" && x.parent() == "url" {
-				x.refs = append(x.refs, href)
+				x.refer(href)
 			}
 		}
 	case name == "link":
 		// Atom, or an Atom link in RSS; RSS has the URL as text.
-		if href := attr(t, "href"); href != "" && !strings.EqualFold(attr(t, "rel"), "self") && !x.inside("content", "summary") {
-			x.refs = append(x.refs, href)
+		if href := attr(t, "href"); href != "" && leads(attr(t, "rel")) && !x.inside("content", "summary") {
+			x.refer(href)
 		}
 		x.collect = x.parent() == "channel" || x.parent() == "item"
 	case name == "item":
 		if about := attr(t, "about"); about != "" {
-			x.refs = append(x.refs, about)
+			x.refer(about)
 		}
 	case name == "guid":
 		x.collect, x.guid = true, !strings.EqualFold(attr(t, "isPermaLink"), "false")
@@ -137,11 +182,18 @@ func (x *xmlList) start(t xml.StartElement) (more bool) {
 	return true
 }
 
+// leads reports whether a link of a feed with this rel leads to something that can be read: not to
+// the feed itself, nor to where an entry is edited [RFC 5023, 11.1 and 11.2].
+func leads(rel string) bool {
+	rel = strings.ToLower(strings.TrimPrefix(strings.TrimSpace(rel), "http://www.iana.org/assignments/relation/"))
+	return rel != "self" && rel != "edit" && rel != "edit-media"
+}
+
 // inside reports whether one of the open elements has one of the names.
 func (x *xmlList) inside(names ...string) bool {
 	for _, s := range x.stack {
 		for _, n := range names {
-			if s == n {
+			if s.name == n {
 				return true
 			}
 		}
@@ -156,7 +208,7 @@ func (x *xmlList) close(name string) (more bool) {
 	x.collect = false
 	// Close what is open up to the element; an end tag without a start is passed over.
 	for i := len(x.stack) - 1; i >= 0; i-- {
-		if x.stack[i] == name {
+		if x.stack[i].name == name {
 			x.stack = x.stack[:i]
 			break
 		}
@@ -179,10 +231,10 @@ func (x *xmlList) value(name, s string) {
 	}
 	switch name {
 	case "loc", "link", "origLink":
-		x.refs = append(x.refs, s)
+		x.refer(s)
 	case "guid":
-		if lower := strings.ToLower(s); x.guid && (strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")) {
-			x.refs = append(x.refs, s)
+		if x.guid && absolute(s) {
+			x.refer(s)
 		}
 	case "lastmod", "updated":
 		x.lastmod = s
@@ -195,14 +247,14 @@ func (x *xmlList) value(name, s string) {
 func (x *xmlList) flush(sitemap bool) (more bool) {
 	more = true
 	for i, ref := range x.refs {
-		if x.declared(ref) {
+		if x.declared(ref.url) {
 			x.doc.Rejected++
 			continue
 		}
 		if i > 0 && ref == x.refs[i-1] {
 			continue // link and guid are often the same
 		}
-		more = more && x.add(ref, Entry{Sitemap: sitemap, LastMod: x.lastmod, Published: x.published})
+		more = more && x.add(ref.url, ref.base, Entry{Sitemap: sitemap, LastMod: x.lastmod, Published: x.published})
 	}
 	x.refs, x.lastmod, x.published = x.refs[:0], "", 0
 	return more

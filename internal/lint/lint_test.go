@@ -62,7 +62,7 @@ var imports = map[string]string{
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store",
 	"explore/exploretest": "graph explore",
 	"explore/sample":      "graph graph/arcs explore source fetch",
-	"inspect":             "fetch/link fetch/robots fetch/sitemap",
+	"inspect":             "fetch fetch/link fetch/robots fetch/sitemap",
 	"internal/heap":       "",
 	"internal/lint":       "",
 	"internal/machine":    "",
