@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"forage/graph"
+	"forage/internal/atomicfile"
 	"forage/snap"
 	"forage/store"
 )
@@ -25,22 +24,7 @@ func Snap(v *store.View, site *store.Site, path string) (w Written, err error) {
 	if err != nil {
 		return w, fmt.Errorf("history of %s: %w", site.Name, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".snap-*")
-	if err != nil {
-		return w, err
-	}
-	defer os.Remove(tmp.Name())
-	if err := snap.Write(tmp, h); err != nil {
-		tmp.Close()
-		return w, err
-	}
-	if err := tmp.Close(); err != nil {
-		return w, err
-	}
-	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
-		return w, err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
+	if err := atomicfile.Create(path, func(to io.Writer) error { return snap.Write(to, h) }); err != nil {
 		return w, err
 	}
 	w.Records = uint64(len(h.Snapshots))

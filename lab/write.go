@@ -7,17 +7,18 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"forage/internal/atomicfile"
 )
 
 // Write writes r to dir as name.csv, name.json and, with a figure, name.svg. Each file
 // appears whole or not at all.
 func (r *Result) Write(dir, name string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := atomicfile.Folder(dir); err != nil {
 		return err
 	}
 	var table bytes.Buffer
@@ -53,11 +54,7 @@ func (r *Result) Write(dir, name string) error {
 		}
 	}
 	for ext, b := range files {
-		tmp := filepath.Join(dir, "."+name+ext+".tmp")
-		if err := os.WriteFile(tmp, b, 0o644); err != nil {
-			return err
-		}
-		if err := os.Rename(tmp, filepath.Join(dir, name+ext)); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, name+ext), b); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"forage/graph"
+	"forage/internal/atomicfile"
 )
 
 // A Record is one query and its answer.
@@ -81,7 +82,7 @@ type Settings map[string]any
 // earlier sessions. A line that an interruption cut short is dropped. It fails when the
 // folder was collected with other settings, or with another key.
 func OpenCollection(dir string, key []byte, s Settings) (*Collection, []Record, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := atomicfile.Folder(dir); err != nil {
 		return nil, nil, err
 	}
 	c := &Collection{dir: dir, key: key, number: map[string]graph.Node{}}
@@ -235,11 +236,11 @@ func (c *Collection) Enter(r *Record) []graph.Node {
 // Append enters a record and writes it to the journal, and the raw answers beside it.
 func (c *Collection) Append(r *Record) ([]graph.Node, error) {
 	for i, body := range r.Answer.Raw {
-		if err := os.MkdirAll(filepath.Join(c.dir, "raw"), 0o755); err != nil {
+		if err := atomicfile.Folder(filepath.Join(c.dir, "raw")); err != nil {
 			return nil, err
 		}
 		name := filepath.Join(c.dir, "raw", fmt.Sprintf("%07d-%d.json", c.queries+1, i+1))
-		if err := os.WriteFile(name, body, 0o644); err != nil {
+		if err := atomicfile.Write(name, body); err != nil {
 			return nil, err
 		}
 	}
@@ -373,26 +374,14 @@ func (c *Collection) writeArcs(w io.Writer) error {
 
 // create writes a file of the folder, which appears when it is complete.
 func (c *Collection) create(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(c.dir, "."+name+".*.tmp")
+	err := atomicfile.Create(filepath.Join(c.dir, name), func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		if err := write(b); err != nil {
+			return err
+		}
+		return b.Flush()
+	})
 	if err != nil {
-		return err
-	}
-	b := bufio.NewWriter(f)
-	err = write(b)
-	if err == nil {
-		err = b.Flush()
-	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(c.dir, name))
-	}
-	if err != nil {
-		os.Remove(f.Name())
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

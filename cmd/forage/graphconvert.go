@@ -11,6 +11,7 @@ import (
 	"forage/graph/arcs"
 	"forage/graph/bv"
 	"forage/graph/open"
+	"forage/internal/atomicfile"
 	"forage/internal/machine"
 )
 
@@ -109,7 +110,7 @@ func (f *graphConvertFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	names := f.out + ".names"
 	if f.out != "-" {
-		if err := arcs.RemoveLeft(names); err != nil { // of a killed run; this one may write none
+		if err := atomicfile.RemoveLeft(names); err != nil { // of a killed run; this one may write none
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"forage/graph/arcs"
+	"forage/internal/atomicfile"
 )
 
 // endOnInterrupt makes an interrupt end the program at once, until stop is called. It is for
@@ -25,7 +25,7 @@ func endOnInterrupt(ctx context.Context, stderr io.Writer, outputs ...string) (s
 		select {
 		case <-signals:
 			for _, path := range outputs {
-				if err := arcs.RemoveLeft(path); err != nil {
+				if err := atomicfile.RemoveLeft(path); err != nil {
 					fmt.Fprintf(stderr, "forage: %v\n", err)
 				}
 			}

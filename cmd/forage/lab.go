@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/internal/atomicfile"
 	"forage/lab"
 	"forage/snap"
 	"forage/store"
@@ -219,7 +220,7 @@ one, and writes 1.json to N.json and prior.json into the folder --output.`,
 					if i < folds {
 						name = fmt.Sprintf("%d.json", i+1)
 					}
-					if err := os.WriteFile(filepath.Join(output, name), f.JSON(), 0o666); err != nil {
+					if err := atomicfile.Write(filepath.Join(output, name), f.JSON()); err != nil {
 						return err
 					}
 				}
@@ -233,7 +234,7 @@ one, and writes 1.json to N.json and prior.json into the folder --output.`,
 				_, err = cmd.OutOrStdout().Write(f.JSON())
 				return err
 			}
-			return os.WriteFile(output, f.JSON(), 0o666)
+			return atomicfile.Write(output, f.JSON())
 		},
 	}
 	f := cmd.Flags()

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"forage/crawl"
+	"forage/internal/atomicfile"
 )
 
 // progress returns a function that shows how far a crawl is, and one that ends the show: a bar
@@ -95,5 +96,5 @@ func (w *flusher) close() error {
 		w.f.Close()
 		return err
 	}
-	return w.f.Close()
+	return atomicfile.Close(w.f)
 }

@@ -2,13 +2,13 @@ package bv
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"math"
-	"os"
-	"path/filepath"
 
 	"forage/graph"
-	"forage/graph/arcs"
+	"forage/internal/atomicfile"
 )
 
 // Stats tells what a written graph takes.
@@ -35,21 +35,18 @@ func Write(name string, g graph.Scanner, c Config) (_ *Stats, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := arcs.RemoveLeft(name); err != nil {
-		return nil, err
-	}
-	var files []*os.File
+	var files []*atomicfile.File
 	defer func() {
 		for _, f := range files {
-			if err != nil {
-				f.Close()
-				os.Remove(f.Name())
-			}
+			f.Discard()
 		}
 	}()
 	var outs []*bufio.Writer
-	for range 3 {
-		f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+	for _, end := range []string{".graph", ".offsets", ".properties"} {
+		if err := atomicfile.RemoveLeft(name + end); err != nil {
+			return nil, err
+		}
+		f, err := atomicfile.New(name + end)
 		if err != nil {
 			return nil, err
 		}
@@ -82,19 +79,13 @@ func Write(name string, g graph.Scanner, c Config) (_ *Stats, err error) {
 	s := &e.stats
 	s.Nodes, s.Bits = h.nodes, e.out.pos
 	writeProperties(outs[2], h, s)
-	for i, out := range outs {
-		if err := out.Flush(); err != nil {
-			return nil, err
-		}
-		if err := files[i].Chmod(0o644); err != nil {
-			return nil, err
-		}
-		if err := files[i].Close(); err != nil {
+	for i, out := range outs { // all are complete before the first has its name
+		if err := errors.Join(out.Flush(), files[i].Sync()); err != nil {
 			return nil, err
 		}
 	}
-	for i, end := range []string{".graph", ".offsets", ".properties"} {
-		if err := os.Rename(files[i].Name(), name+end); err != nil {
+	for _, f := range files {
+		if err := f.Commit(); err != nil {
 			return nil, err
 		}
 	}
@@ -339,39 +330,22 @@ func (e *encoder) write(p *plan, v graph.Node) {
 }
 
 // WriteOffsets writes NAME.offsets of a graph that came without.
-func (g *Graph) WriteOffsets() (err error) {
+func (g *Graph) WriteOffsets() error {
 	if err := g.needIndex(); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(g.name), "."+filepath.Base(g.name)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
+	return atomicfile.Create(g.name+".offsets", func(to io.Writer) error {
+		out := bufio.NewWriter(to)
+		w := writer{out: out}
+		last := uint64(0)
+		for v := range g.nodes + 1 {
+			at := g.index.at(v)
+			w.write(g.codes.offsets, at-last, 0)
+			last = at
 		}
-	}()
-	out := bufio.NewWriter(f)
-	w := writer{out: out}
-	last := uint64(0)
-	for v := range g.nodes + 1 {
-		at := g.index.at(v)
-		w.write(g.codes.offsets, at-last, 0)
-		last = at
-	}
-	if err := w.flush(); err != nil {
-		return err
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), g.name+".offsets")
+		if err := w.flush(); err != nil {
+			return err
+		}
+		return out.Flush()
+	})
 }

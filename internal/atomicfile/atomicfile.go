@@ -1,0 +1,153 @@
+// Package atomicfile writes files that appear whole or not at all, and that a power cut cannot
+// take back.
+//
+// Create is for one file. New is for several that are written side by side. Both write to a
+// temporary file in the same folder; before it takes its name it is synced, and after that the
+// folder is: who returns from Create or Commit may say that the file is there.
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Create makes a file with what write writes to it. After an error there is none, or the one
+// that was there before; what a run that was killed left of it is removed. What is no file, as a
+// device or a pipe, is written to as it is.
+func Create(path string, write func(w io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	if err := RemoveLeft(path); err != nil {
+		return err
+	}
+	f, err := New(path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// Write makes a file of b, as Create does.
+func Write(path string, b []byte) error {
+	return Create(path, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// A File is a file that has no name of its own yet.
+type File struct {
+	*os.File
+	path string
+}
+
+// New begins the file that path will be. The caller commits or discards it.
+func New(path string) (*File, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	return &File{f, path}, nil
+}
+
+// Commit closes the file and gives it its name, in place of what had it before. It returns when
+// both are on the disk; after an error the file is discarded.
+func (f *File) Commit() error {
+	defer f.Discard()
+	if err := errors.Join(f.Chmod(0o644), f.Sync()); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), f.path); err != nil {
+		return err
+	}
+	f.File = nil
+	return SyncFolder(filepath.Dir(f.path))
+}
+
+// Discard closes and removes the file; after Commit it does nothing.
+func (f *File) Discard() {
+	if f.File != nil {
+		f.Close()
+		os.Remove(f.Name())
+		f.File = nil
+	}
+}
+
+// Close closes a file that was written under its own name. It returns when the file and its name
+// are on the disk; for what is no file, as a pipe, when it is closed.
+func Close(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, f.Close())
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(f.Name()))
+}
+
+// Folder makes the folder dir, as os.MkdirAll does, and returns when its name is on the disk.
+func Folder(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(dir))
+}
+
+// SyncFolder returns when the names in a folder are on the disk. It does nothing where the user
+// may not read the folder, or the file system cannot sync one.
+func SyncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// RemoveLeft removes the unfinished files of path, .NAME.NUMBER.tmp beside it, of runs that were
+// killed. A run that still writes path loses to the one that calls this.
+func RemoveLeft(path string) error {
+	dir, name := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // a folder may be writable and not readable
+		return err
+	}
+	for _, e := range entries {
+		number, begins := strings.CutPrefix(e.Name(), "."+name+".")
+		number, ends := strings.CutSuffix(number, ".tmp")
+		if !begins || !ends || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	check := func(want string) {
+		t.Helper()
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != want {
+			t.Errorf("the file holds %q, %v; want %q", got, err, want)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("the folder holds %v, %v", entries, err)
+		}
+	}
+	left := filepath.Join(dir, ".file.123.tmp") // by a run that was killed
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	check("one")
+	broken := errors.New("broken")
+	if err := Create(path, func(w io.Writer) error { io.WriteString(w, "two"); return broken }); !errors.Is(err, broken) {
+		t.Errorf("Create = %v, want the error of write", err)
+	}
+	check("one")
+	f, err := New(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(f, "three"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	f.Discard()
+	check("three")
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestDevice: what is no file is written to as it is, and stays.
+func TestDevice(t *testing.T) {
+	if err := Write(os.DevNull, []byte("gone")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := Write(filepath.Join(t.TempDir(), "missing", "file"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("in a folder that is missing: %v", err)
+	}
+}
