@@ -31,6 +31,8 @@ import (
 var (
 	// ErrNobody says that no process listens on a store's socket.
 	ErrNobody = errors.New("no crawl is running there")
+	// ErrForbidden says that the owner of a store runs for another user.
+	ErrForbidden = errors.New("the crawl there runs for another user, who alone may ask it")
 	// ErrAgain says that the owner has ended, or is about to, and has handed the command back.
 	ErrAgain = errors.New("the owner of the store has ended")
 )
@@ -223,8 +225,8 @@ func (p pipe) Write(b []byte) (int, error) {
 }
 
 // Call runs a command in the process that owns the store in dir and returns its exit code.
-// Errors: ErrNobody where no process listens, ErrAgain where the owner hands the command back,
-// what writing to stdout says, and that the owner died before it had answered. When ctx ends the
+// Errors: ErrNobody where no process listens, ErrForbidden where one of another user does, ErrAgain
+// where the owner hands the command back, what writing to stdout says, and that the owner died before it had answered. When ctx ends the
 // command is interrupted, and Call returns what it comes to.
 func Call(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) (int, error) {
 	path, err := Path(dir)
@@ -232,6 +234,9 @@ func Call(ctx context.Context, dir string, args []string, stdout, stderr io.Writ
 		return 0, err
 	}
 	conn, err := net.Dial("unix", path)
+	if errors.Is(err, os.ErrPermission) {
+		return 0, ErrForbidden
+	}
 	if err != nil {
 		return 0, ErrNobody
 	}

@@ -37,11 +37,20 @@ type owner struct{ f *os.File }
 // a copy holds it until it closes.
 const patience = 10 * time.Second
 
+// acquire locks the store in dir. It returns nil for a reader where there is no lock and none can
+// be made: nobody is writing there, as that takes one.
 func acquire(dir string, shared bool, patience time.Duration) (*owner, error) {
 	path := filepath.Join(dir, "owner")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	// What it holds is replaced, so that it must not be a link to a file of somebody else.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if shared && (errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission)) {
-		f, err = os.Open(path)
+		f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link, which no lock of a store is: remove it", path)
 	}
 	if err != nil {
 		return nil, err

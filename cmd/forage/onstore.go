@@ -116,6 +116,9 @@ func here(cmd *cobra.Command, dir string, tell io.Writer, open func() error) err
 			return err
 		}
 		err = elsewhere(cmd, dir)
+		if errors.Is(err, control.ErrForbidden) {
+			return fmt.Errorf("store %s: %w: %w; or wait until it has ended", dir, used, err)
+		}
 		if !errors.Is(err, control.ErrNobody) && !errors.Is(err, control.ErrAgain) {
 			return err
 		}
