@@ -22,7 +22,7 @@ type newcomer struct {
 // and may have to leave alone for long, do not count.
 func (l *Loop) admit(c *cycle, h *host) {
 	switch {
-	case c.site.Rules.Scope != "domain" || !c.visit.manner().admits || h.kept != 0 || h.via != nil || h.waits:
+	case c.site.Rules.Scope != "domain" || !c.visit.manner().admits || h.stored.NotBefore != 0 || h.via != nil || h.waits:
 	case c.newcomers < maxNewcomers:
 		c.newcomers++
 		h.via = c

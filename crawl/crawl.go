@@ -206,7 +206,7 @@ func (c *Crawl) now() store.Time {
 	if !c.cfg.At.IsZero() {
 		return c.cfg.At.Unix()
 	}
-	return c.loop.clock.Now().Unix()
+	return c.loop.clock.Wall().Unix()
 }
 
 // fail notes that the store, or the program, is broken: all runs of the crawl end with the first

@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,8 +27,8 @@ type host struct {
 	// addressed: the frontier knows the address, or could not be told.
 	addressed  bool
 	crawlDelay time.Duration // that robots.txt asks for, to be told to the frontier
-	kept       int64         // NotBefore as stored
-	failures   int           // Failures as stored
+	stored     store.Host    // what is stored of it
+	next       time.Time     // its NotBefore by the clock that paces
 	newcomer
 }
 
@@ -81,7 +83,8 @@ func (l *Loop) quit(b *backlog) {
 	l.acquainted(h)
 	h.backlogs = slices.DeleteFunc(h.backlogs, func(o *backlog) bool { return o == b })
 	now := l.clock.Now()
-	if st := l.queue.State(h.id); crawl.err == nil && (st.Next.After(now) || st.Backoff != h.failures) {
+	st := l.queue.State(h.id)
+	if crawl.err == nil && (st.Next.After(now) || st.Backoff != h.stored.Failures) {
 		h.keepUntil(crawl, st.Next, now, st.Backoff)
 	}
 	if len(h.backlogs) > 0 {
@@ -90,7 +93,8 @@ func (l *Loop) quit(b *backlog) {
 		l.wake(h)
 		return
 	}
-	l.hosts.leave(h.name, l.queue.State(h.id).Next, now)
+	l.hosts.leave(h.name, st.Next, now)
+	crawl.db.ForgetAsked(h.name, l.clock.Wall().Add(st.Next.Sub(now)).UnixMilli())
 	l.queue.Drop(h.id)
 	delete(l.hosts.woken, h)
 	delete(l.hosts.byName, h.name)
@@ -148,36 +152,112 @@ func (l *Loop) release(j *job, now time.Time) {
 	}
 	if st := l.queue.State(h.id); st.Paused && h.givenUp == "" {
 		l.pause(h, st.Reason)
-	} else if next := st.Next; next.UnixMilli()-h.kept >= 1000 && next.After(now) {
-		h.keepUntil(c.crawl(), next, now, st.Backoff) // a shorter wait is written at the end, and assumed after a crash
+	} else if next := st.Next; next.Sub(h.next) >= time.Second && next.After(now) {
+		h.keepUntil(c.crawl(), next, now, st.Backoff) // a shorter wait is written at the end, and by sending
 	}
 }
 
 // keepUntil writes until when a host is to be left alone, so that politeness holds across runs.
 func (h *host) keepUntil(c *Crawl, next, now time.Time, failures int) {
-	h.kept, h.failures = next.UnixMilli(), failures
-	c.fail(c.db.PutHost(&store.Host{Origin: h.name, NotBefore: h.kept, LastRequest: now.UnixMilli(), Failures: failures}))
+	wall := c.loop.clock.Wall()
+	h.next, h.stored = next, store.Host{Origin: h.name, LastRequest: wall.UnixMilli(), NotBefore: wall.Add(next.Sub(now)).UnixMilli(), Failures: failures}
+	c.fail(c.db.PutHost(&h.stored))
 }
 
-// restore brings the politeness of an earlier run back. After a crash a request may have been
-// under way that left no trace: the host gets its delay first.
+// sending notes that a host is about to be asked, where it is to be left alone afterwards: so that
+// a kill at any moment from here on leaves the next process knowing. A host without a delay costs
+// nothing here.
+func (h *host) sending(c *cycle) {
+	if c.delay() > 0 || h.crawlDelay > 0 {
+		c.crawl().fail(c.crawl().db.PutAsked(h.name, c.loop().clock.Wall().UnixMilli()))
+	}
+}
+
+// restore brings the politeness of an earlier run back.
 func (h *host) restore(c *cycle) error {
-	rec, err := c.crawl().db.Host(h.name)
+	l, db := c.loop(), c.crawl().db
+	rec, err := db.Host(h.name)
 	if err != nil {
 		return err
 	}
-	h.kept, h.failures = rec.NotBefore, rec.Failures
-	next := time.UnixMilli(rec.NotBefore)
-	if from := c.began.Add(c.delay()); c.resumed && from.After(next) {
+	h.stored = *rec
+	now, wall := l.clock.Now(), l.clock.Wall()
+	last, sure := h.lastAsked(db, wall, cmp.Or(l.cfg.Fetch.Timeout, time.Minute))
+	if sure && wall.Sub(last) < frontier.MaxDelay && c.site.Rules.Robots != "ignore" {
+		if err := h.recallDelay(c.crawl()); err != nil {
+			return err
+		}
+	}
+	st := frontier.State{Backoff: rec.Failures, CrawlDelay: h.crawlDelay}
+	if sure {
+		st.Last = now.Add(last.Sub(wall))
+	}
+	next := now.Add(leftAlone(rec, wall))
+	if from := c.began.Add(c.delay()); c.resumed && from.After(next) { // a power cut leaves no trace of the last requests
 		next = from
 	}
-	l := c.loop()
 	if left := l.hosts.left[h.name]; left.After(next) {
 		next = left
 	}
 	delete(l.hosts.left, h.name)
-	if rec.Failures > 0 || next.After(l.clock.Now()) {
-		l.queue.Restore(h.id, frontier.State{Next: next, Backoff: rec.Failures})
+	h.next, st.Next = next, next
+	if sure || rec.Failures > 0 || next.After(now) {
+		l.queue.Restore(h.id, st)
+	}
+	return nil
+}
+
+// lastAsked is when the last request of an earlier run to the host ended, at the latest, and false
+// where there is no word of any. Where a kill left a request under way it may have reached the host
+// at any moment until then, or until its timeout. A time that lies ahead of wall, which has been set
+// back since, is taken for wall.
+func (h *host) lastAsked(db *store.DB, wall time.Time, timeout time.Duration) (last time.Time, sure bool) {
+	if at := h.stored.LastRequest; at != 0 {
+		last, sure = earlier(time.UnixMilli(at), wall), true
+	}
+	if at := db.Asked(h.name); at != 0 {
+		if end := earlier(time.UnixMilli(at).Add(timeout), wall); !sure || end.After(last) {
+			last, sure = end, true
+		}
+	}
+	return last, sure
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// leftAlone is how long a host is to be left alone yet by what is stored of it: at least 0. Where
+// the last request lies ahead of wall, the clock has been set back since and nobody knows how much
+// of the wait has passed: all of it is to come.
+func leftAlone(rec *store.Host, wall time.Time) time.Duration {
+	from := max(rec.LastRequest, wall.UnixMilli())
+	wait := time.Duration(max(0, rec.NotBefore-from)) * time.Millisecond
+	if wait > maxLeftAlone { // no server may ask for it
+		return 0
+	}
+	return wait
+}
+
+// maxLeftAlone is the longest wait that is believed when it is found in the store.
+const maxLeftAlone = fetch.MaxRetryAfter
+
+// recallDelay sets the crawl delay that the stored rules of the host ask for, which holds until they
+// are fetched again.
+func (h *host) recallDelay(c *Crawl) error {
+	for _, scheme := range []string{"http://", "https://"} {
+		kept, err := c.db.Robots(scheme + h.name)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		rules := fetch.ReadRobots(c.loop.cfg.Fetch.UserAgent, kept.Status, kept.Body, time.Unix(kept.FetchedAt, 0))
+		h.crawlDelay = max(h.crawlDelay, rules.CrawlDelay())
 	}
 	return nil
 }

@@ -213,8 +213,11 @@ func (l *Loop) handOut(now time.Time) {
 			return
 		}
 		h, c := l.hosts.byID[id], it.cycle
-		if h.crawlDelay > l.queue.State(id).CrawlDelay {
-			l.queue.SetCrawlDelay(id, h.crawlDelay)
+		if st := l.queue.State(id); h.crawlDelay > st.CrawlDelay { // the store has its rules
+			if l.queue.SetCrawlDelay(id, h.crawlDelay); l.queue.State(id).Next.After(now) {
+				l.queue.Undo(id, it)
+				continue
+			}
 		}
 		if c.stopped() || c.crawl().err != nil || it.isDocument() && !c.hasRoom() {
 			l.queue.Undo(id, it) // with all that is held of the host, in order
@@ -234,11 +237,12 @@ func (l *Loop) handOut(now time.Time) {
 		}
 		j := &job{host: h, item: it}
 		c.request(j)
-		l.send(j)
-		if d := min(l.queue.State(id).CrawlDelay, frontier.MaxDelay); d > c.delay() {
-			// Should we be killed before the answer, the next run knows when to ask again.
-			h.keepUntil(c.crawl(), now.Add(d), now, l.queue.State(id).Backoff)
+		if h.sending(c); c.crawl().err != nil {
+			l.queue.Undo(id, it)
+			l.queue.Spill(id)
+			continue
 		}
+		l.send(j)
 		c.run.handedOut()
 	}
 }

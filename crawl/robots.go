@@ -63,8 +63,13 @@ func (l *Loop) robots(j *job, now time.Time) {
 	crawl := c.crawl()
 	h.blocked = false
 	l.wake(h)
-	if j.rules != nil && j.rules.CrawlDelay() > h.crawlDelay { // it holds from here on
+	if j.rules != nil && !j.rules.Unreachable() { // its delay counts from this answer on
 		h.crawlDelay = j.rules.CrawlDelay()
+		for _, other := range h.origins {
+			if other != o && other.rules != nil {
+				h.crawlDelay = max(h.crawlDelay, other.rules.CrawlDelay())
+			}
+		}
 		l.queue.SetCrawlDelay(h.id, h.crawlDelay)
 	}
 	l.release(j, now)
@@ -73,7 +78,9 @@ func (l *Loop) robots(j *job, now time.Time) {
 		l.acquainted(h)
 		c.seen.refused = c.seen.refused || refused(j.out.Class)
 		why := "robots.txt: " + fetch.Unreachable(j.out)
-		crawl.fail(crawl.db.PutHost(&store.Host{Origin: h.name, RobotsAt: crawl.now(), RobotsStatus: j.out.Status, RobotsProblem: why, NotBefore: h.kept, Failures: h.failures}))
+		rec := h.stored
+		rec.Origin, rec.RobotsAt, rec.RobotsStatus, rec.RobotsProblem = h.name, crawl.now(), j.out.Status, why
+		crawl.fail(crawl.db.PutHost(&rec))
 		if j.out.Class == fetch.Timeout {
 			o.tries++ // it took long enough
 		}

@@ -16,7 +16,8 @@
 //     than its delay: the largest of the least gap asked for (SetDelay, else Config.Delay), the
 //     host's crawl delay (SetCrawlDelay) and twice its last response time, the latter two at
 //     most MaxDelay. The delay runs from the
-//     end of a request, so that the server too sees it between two arrivals.
+//     end of a request, so that the server too sees it between two arrivals. One that becomes
+//     longer runs from the end of the last request, too: the answer that tells of it.
 //   - A host that asks for less gets less: Retry-After is obeyed, and after 429, 503, a
 //     challenge page or a failure the waits double from MinBackoff to MaxBackoff, until an
 //     answer is fine again. After MaxBlocked challenge pages in a row the host is paused.
@@ -90,6 +91,7 @@ type Answer struct {
 // A State is what must survive a restart for politeness to hold across it.
 type State struct {
 	Next       time.Time     // not to be asked before
+	Last       time.Time     // when the last request ended; zero: not known
 	CrawlDelay time.Duration // by robots.txt
 	Backoff    int           // waits doubled so far
 	Blocked    int           // challenge pages in a row
@@ -213,9 +215,10 @@ func (q *Queue[T]) Release(id Host, now time.Time, a Answer) {
 		panic("frontier: Release without Acquire")
 	}
 	q.count(h, -1)
-	delay := min(h.CrawlDelay, MaxDelay)
+	h.Last = now
+	delay := h.gap()
 	if h.delay > 0 {
-		delay = max(delay, h.delay, min(2*a.Took, MaxDelay))
+		delay = max(delay, min(2*a.Took, MaxDelay))
 	}
 	wait := max(delay, a.RetryAfter)
 	if a.Kind == Fine {
@@ -283,19 +286,36 @@ func (q *Queue[T]) Resume(id Host) {
 	q.place(h)
 }
 
-// SetDelay sets the least gap between two requests to h; 0 means none, see above.
+// gap is the least time from the end of a request to the next one.
+func (h *host[T]) gap() time.Duration { return max(h.delay, min(h.CrawlDelay, MaxDelay)) }
+
+// stretch has a gap that has become longer count from the end of the last request.
+func (h *host[T]) stretch() {
+	if h.Last.IsZero() {
+		return
+	}
+	if t := h.Last.Add(h.gap()); t.After(h.Next) {
+		h.Next = t
+	}
+}
+
+// SetDelay sets the least gap between two requests to h, that from the last one on included; 0
+// means none, see above.
 func (q *Queue[T]) SetDelay(id Host, d time.Duration) {
 	h := q.host(id)
 	h.delay = d
+	h.stretch()
 	h.unline() // without a delay it need not wait for its address
 	q.place(h)
 	q.call(h.addr)
 }
 
-// SetCrawlDelay sets the delay that robots.txt asks for; 0 means none.
+// SetCrawlDelay sets the delay that robots.txt asks for, from the end of the last request on; 0
+// means none.
 func (q *Queue[T]) SetCrawlDelay(id Host, d time.Duration) {
 	h := q.host(id)
 	h.CrawlDelay = d
+	h.stretch()
 	q.place(h)
 }
 

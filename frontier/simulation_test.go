@@ -24,6 +24,7 @@ type model struct {
 type modelHost struct {
 	items   []int // not yet given, in order
 	next    time.Time
+	ended   time.Time // the last request; zero: there was none
 	delay   time.Duration
 	crawl   time.Duration
 	trouble int // in a row, counted as Release says
@@ -54,10 +55,18 @@ func (m *model) free(h *modelHost) bool {
 	return len(h.items) > 0 && !h.paused && h.out < most && (h.delay == 0 || m.outAt(h.ip) < m.cfg.PerAddr)
 }
 
+// slow is what SetDelay and SetCrawlDelay must do: the gap counts from the last request.
+func (m *model) slow(h *modelHost) {
+	if from := h.ended.Add(max(h.delay, min(h.crawl, MaxDelay))); !h.ended.IsZero() && from.After(h.next) {
+		h.next = from
+	}
+}
+
 // end is what Release must do, in the words of the package comment.
 func (m *model) end(h *modelHost, now time.Time, a Answer) {
 	h.out--
 	m.out--
+	h.ended = now
 	delay := min(h.crawl, MaxDelay)
 	if h.delay > 0 {
 		delay = max(delay, h.delay, min(2*a.Took, MaxDelay))
@@ -198,9 +207,11 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 			case 7:
 				mh.crawl = time.Duration(r.IntN(3)) * time.Second
 				q.SetCrawlDelay(Host(h), mh.crawl)
+				m.slow(mh)
 			case 8:
 				mh.delay = time.Duration(r.IntN(3)) * 300 * time.Millisecond
 				q.SetDelay(Host(h), mh.delay)
+				m.slow(mh)
 			}
 		}
 		id, got, next, ok := q.Acquire(now)

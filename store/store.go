@@ -8,8 +8,9 @@
 // together or not at all, so that after a kill at any moment no document is lost, none has
 // links without being fetched, and every count is right; Check verifies all this.
 //
-// A store is a folder: owner, a lock with the process number of the writer in it, and
-// documents, a Pebble database; beside it are the copies of readers, see reader.go. The package
+// A store is a folder: owner, a lock with the process number of the writer in it, documents, a
+// Pebble database, and while one writes asked, which tells when hosts were last asked (asked.go);
+// beside it are the copies of readers, see reader.go. The package
 // fetches nothing and decides nothing: what is new or gone or a duplicate is told by package
 // crawl.
 package store
@@ -82,6 +83,7 @@ type DB struct {
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
 
 	seen  *seen
+	asked *asked         // nil: a reader
 	syncs sync.WaitGroup // in the background
 }
 
@@ -129,6 +131,11 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	db.View = View{r: db.db, decoded: new(atomic.Int64)}
 	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
 		return nil, errors.Join(err, db.disk.await(db.db.Close))
+	}
+	if !opt.ReadOnly {
+		if db.asked, err = openAsked(db.disk.FS, filepath.Join(dir, "asked")); err != nil {
+			return nil, errors.Join(err, db.disk.await(db.db.Close))
+		}
 	}
 	return db, nil
 }
@@ -236,7 +243,11 @@ func (db *DB) Close() error {
 		db.batch = nil
 	}
 	db.mu.Unlock()
-	return errors.Join(err, db.disk.await(db.db.Close), db.leave())
+	err = errors.Join(err, db.disk.await(db.db.Close))
+	if db.asked != nil {
+		err = errors.Join(err, db.asked.close(err == nil))
+	}
+	return errors.Join(err, db.leave())
 }
 
 // window returns the batch of the running window. db.mu is held.

@@ -1,0 +1,175 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"forage/crawl/scope"
+	"forage/store"
+)
+
+// gaps are the times between requests.
+func (w *web) gaps() (gaps []time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 1; i < len(w.times); i++ {
+		gaps = append(gaps, w.times[i].Sub(w.times[i-1]))
+	}
+	return gaps
+}
+
+// killAt has the nth request from now on find the store as a kill at that moment leaves it: its
+// files are copied while the request waits, and the run is then cut off. late: what the database has
+// committed meanwhile was still on its way to the disk. It returns the copy's folder.
+func (w *web) killAt(t *testing.T, n int, dir string, late bool, cancel func()) (left string) {
+	left = filepath.Join(t.TempDir(), "left")
+	if late {
+		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n += len(w.times)
+	pages := w.pages
+	w.pages = map[string]http.HandlerFunc{}
+	w.other = func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		h, killed := pages[r.URL.RequestURI()], len(w.times) == n
+		w.mu.Unlock()
+		switch {
+		case killed:
+			var err error
+			if !late {
+				err = os.CopyFS(left, os.DirFS(dir))
+			} else if b, e := os.ReadFile(filepath.Join(dir, "asked")); e == nil {
+				err = os.WriteFile(filepath.Join(left, "asked"), b, 0o644)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			cancel()
+			<-r.Context().Done()
+		case h == nil:
+			http.NotFound(rw, r)
+		default:
+			h(rw, r)
+		}
+	}
+	return left
+}
+
+const slowly = "User-agent: *\nCrawl-delay: 5\n"
+
+// TestPaceAcrossKills kills a crawl while a request of it is out, the first one, the second, and
+// so on, and has the next process go on at once: no two requests of the two may be closer to each
+// other than the delay, whether it is asked for by the user or by robots.txt.
+func TestPaceAcrossKills(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		robots string
+		fresh  bool // it is not to be cached
+		late   bool
+		delay  time.Duration
+		want   time.Duration
+	}{
+		{name: "a delay", delay: 3 * time.Second, want: 3 * time.Second},
+		{name: "a delay of which nothing has come to the database", late: true, delay: 3 * time.Second, want: 3 * time.Second},
+		{name: "a crawl delay", robots: slowly, delay: 100 * time.Millisecond, want: 5 * time.Second},
+		{name: "a crawl delay alone", robots: slowly, want: 5 * time.Second},
+		{name: "a crawl delay that is asked for each time", robots: slowly, fresh: true, want: 5 * time.Second},
+	} {
+		for n := 1; n <= 5; n++ {
+			t.Run(fmt.Sprintf("%s, request %d", test.name, n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWeb(t)
+					w.pages["/"] = page("home", "/a", "/b")
+					w.pages["/a"] = page("a")
+					w.pages["/b"] = page("b")
+					if test.robots != "" {
+						w.pages["/robots.txt"] = plain(test.robots)
+						if test.fresh {
+							w.pages["/robots.txt"] = uncached(plain(test.robots))
+						}
+					}
+					rules := store.Rules{DelayMillis: test.delay.Milliseconds()}
+					cfg := local(t.TempDir())
+					ctx, cancel := context.WithCancel(context.Background())
+					defer cancel()
+					c := openSound(t, cfg)
+					left := w.killAt(t, n, cfg.Dir, test.late, cancel)
+					if r, err := c.Run(ctx, []scope.Seed{{URL: w.URL + "/", Rules: rules}}, Options{}); err != nil || !r.Interrupted {
+						t.Fatalf("%+v, %v", r, err)
+					}
+					cfg.Dir = left
+					next := openSound(t, cfg)
+					if r := w.crawl(t, next, rules); r.Known != 3 {
+						t.Errorf("%+v", r)
+					}
+					for i, gap := range w.gaps() {
+						if n == 1 && i == 0 && test.robots != "" {
+							continue // the first robots.txt was not answered: nobody has asked for anything yet
+						}
+						if gap < test.want {
+							t.Errorf("request %d came %v after the one before, want %v", i+2, gap, test.want)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestPaceOfJoining has a site join a host that was asked a moment ago by one that allows more:
+// its delay counts from that request on.
+func TestPaceOfJoining(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		w.pages["/a/"] = page("a", "/a/1")
+		w.pages["/a/1"] = page("a1")
+		w.pages["/b/"] = page("b")
+		var seeds []scope.Seed
+		for i, path := range []string{"/a/", "/b/"} {
+			seeds = append(seeds, scope.Seed{URL: w.URL + path, Rules: store.Rules{Scope: "prefix", DelayMillis: int64(1+9*i) * 1000}})
+		}
+		c := open(t, nil)
+		done := make(chan error)
+		first := true
+		w.set("/a/", func(rw http.ResponseWriter, r *http.Request) {
+			page("a", "/a/1")(rw, r)
+			if first {
+				first = false
+				go func() {
+					time.Sleep(500 * time.Millisecond)
+					_, err := c.Run(context.Background(), seeds[1:], Options{})
+					done <- err
+				}()
+			}
+		})
+		if _, err := c.Run(context.Background(), seeds[:1], Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		gaps := w.gaps()
+		joined := false
+		for i, gap := range gaps {
+			if gap < time.Second || joined && gap < 10*time.Second {
+				t.Errorf("request %d came %v after the one before", i+2, gap)
+			}
+			joined = joined || gap >= 10*time.Second
+		}
+		if !joined {
+			t.Errorf("gaps %v", gaps)
+		}
+	})
+}
