@@ -1,4 +1,4 @@
-.PHONY: real-sites software-sites fit bench-cover explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: crash real-sites software-sites fit bench-cover explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -82,6 +82,11 @@ fit: ## the numbers of the default revisit policy, from the histories of commits
 
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m
+
+crash: ## 1,000 kills, 10,000 power cuts, a bit flipped in every byte of every file of a small store, files cut and missing
+	FORAGE_CRASH=1 go test ./store -run 'PowerCuts|BitFlips|Truncated|MissingFiles|DiskFails' -v -timeout 120m
+	FORAGE_CRASH=1 go test ./cmd/forage -run 'DamagedStore' -v -timeout 30m
+	FORAGE_KILLS=1000 go test ./crawl -run Kill -v -timeout 180m
 
 bench-cover: ## what the set cover engines reach; makes graphs of 1 GB below BENCH_DIR
 	go run ./internal/benchcover -shared $(or $(FORAGE_SHARED),../shared) -dir $(BENCH_DIR)

@@ -10,7 +10,6 @@ import (
 
 	"forage/crawl/document"
 	"forage/crawl/novelty"
-	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/frontier"
 	"forage/graph"
@@ -150,9 +149,6 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 	}
 	cy.pages = int(counts.Pages())
 	if rec.Cycle == 0 {
-		if err := r.checkDate(rec); err != nil {
-			return nil, err
-		}
 		err = c.db.OpenCycle(rec)
 		if err == nil && rec.Run == 0 {
 			rec.Run = rec.Cycle
@@ -178,22 +174,6 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 	site.LastCycle = rec.Cycle
 	site.State, site.Reason = store.SiteCrawling, ""
 	return cy, nil
-}
-
-// checkDate warns, once a run, of a cycle that is before the one before it: by a clock that has been
-// set back, or Config.At.
-func (r *run) checkDate(rec *store.CycleRecord) error {
-	if r.dated {
-		return nil
-	}
-	last, err := plan.Latest(&r.crawl.db.View, rec.Site)
-	if err != nil || last == nil || max(last.At, last.Ended) <= rec.At {
-		return err
-	}
-	r.dated = true
-	r.opt.Log.Warn("the date is before that of the last cycle; what has happened since cannot be told", "site", r.crawl.sites[rec.Site].Name,
-		"date", time.Unix(rec.At, 0).UTC().Format(time.RFC3339), "last_cycle", time.Unix(max(last.At, last.Ended), 0).UTC().Format(time.RFC3339))
-	return nil
 }
 
 // site returns the site of a record, taken among those that the runs work on.

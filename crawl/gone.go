@@ -395,7 +395,7 @@ func (v *rediscovery) settle() error {
 			continue
 		case from.FetchedIn == v.rec.Cycle && from.Alive() && from.Dropped == 0:
 			d.MovedFrom = graph.None
-		case d.New == store.IsNew || d.FirstSeen <= crawl.now() && crawl.now()-d.FirstSeen < longestDoubt:
+		case d.New == store.IsNew || crawl.now()-d.FirstSeen < longestDoubt:
 			continue
 		}
 		if d.New == store.MaybeNew {

@@ -15,8 +15,7 @@ import (
 type origin struct {
 	name    string
 	rules   *fetch.Robots // nil: not known yet
-	fetched store.Time    // by the crawl's clock, as expires is
-	expires store.Time
+	expires store.Time    // by the crawl's clock
 	read    time.Time     // by the clock of the loop; zero: they were kept in the store
 	looked  bool          // whether the store has some
 	tries   int           // in a row without any
@@ -44,7 +43,7 @@ func (o *origin) hasRules(c *cycle) bool {
 		switch {
 		case err == nil:
 			o.rules = fetch.ReadRobots(c.loop().cfg.Fetch.UserAgent, kept.Status, kept.Body, time.Unix(kept.FetchedAt, 0))
-			o.fetched, o.expires = kept.FetchedAt, kept.Expires
+			o.expires = kept.Expires
 		case !errors.Is(err, store.ErrNotFound):
 			crawl.fail(err)
 		}
@@ -55,8 +54,7 @@ func (o *origin) hasRules(c *cycle) bool {
 	case !o.read.IsZero() && !o.read.Before(c.began): // whatever they say, they hold for the cycle that asked
 		return c.loop().clock.Now().Sub(o.read) < fetch.RobotsAge
 	}
-	now := crawl.now() // before they were fetched: the clock has been set back, and nobody knows how old they are
-	return c.rec.Kind != store.FullRecrawl && o.fetched <= now && now < o.expires
+	return c.rec.Kind != store.FullRecrawl && crawl.now() < o.expires
 }
 
 // robots takes in the answer to a request for robots.txt.
@@ -97,7 +95,7 @@ func (l *Loop) robots(j *job, now time.Time) {
 		age = min(age, a)
 	}
 	at := crawl.now()
-	o.fetched, o.expires = at, at+store.Time(age/time.Second)
+	o.expires = at + store.Time(age/time.Second)
 	crawl.fail(crawl.db.PutRobots(&store.Robots{Origin: o.name, FetchedAt: at, Expires: o.expires, Status: j.rules.Status, Body: j.rules.Body}))
 }
 

@@ -36,7 +36,6 @@ type run struct {
 	fetched    int64 // answers to such requests
 	pages      int64 // pages that answered for the first time
 	stopping   bool
-	dated      bool // it was told that a date is before that of the last cycle
 	handedBack bool
 	over       bool // it has ended: the result is its caller's
 	left       bool // sites whose turn had not come when it was stopped

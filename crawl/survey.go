@@ -139,7 +139,7 @@ func (s *survey) best(sights *novelty.Sights) *listed {
 		expected := 0.
 		for _, id := range l.names {
 			if at, ok := s.seen[id]; ok && !sights.Named(id) {
-				expected += s.rate * float64(max(0, s.now-at)) // the clock may have been set back
+				expected += s.rate * float64(s.now-at)
 			}
 		}
 		if expected > most {

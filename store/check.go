@@ -23,14 +23,26 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Text }
 
-// Check verifies the whole store: that every record can be read, that every URL, document,
+// Check verifies the whole store: that every block of every file is what was written and nothing
+// that was synced is missing, that every record can be read, that every URL, document,
 // queue entry, link, fetch, site and cycle has its counterparts, and that the counters count.
-// It calls report for each problem. Use it on a Snapshot while the store is being written to.
-// Time O(store), memory a bit a URL, and the sites.
+// It calls report for each problem; where files are damaged, for these alone. Use it on a
+// Snapshot while the store is being written to. Time O(store), memory a bit a URL, and the sites.
 func (v *View) Check(report func(Problem)) error {
+	sound := true
+	if err := v.files(func(p Problem) { sound = false; report(p) }); err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	if !sound {
+		return nil
+	}
+	return v.checkRecords(report)
+}
+
+func (v *View) checkRecords(report func(Problem)) error {
 	c := &checker{v: v, report: report, counts: map[SiteID]*Counters{}, sites: map[SiteID]*Site{}}
 	for _, pass := range []func() error{
-		c.format, c.siteTable, c.docs, c.names, c.cycles, c.urls, c.siteDocs, c.queue, c.links, c.visits, c.history, c.records, c.hosts, c.digests, c.counters,
+		c.format, c.siteTable, c.docs, c.names, c.cycles, c.urls, c.references, c.siteDocs, c.queue, c.links, c.visits, c.history, c.records, c.hosts, c.digests, c.counters,
 	} {
 		if err := pass(); err != nil {
 			return fmt.Errorf("check: %w", err)
@@ -40,8 +52,8 @@ func (v *View) Check(report func(Problem)) error {
 }
 
 // Repair checks the store and mends what it finds: a document that cannot be read is fetched
-// again, an index follows from its table, what belongs to nothing is dropped. It returns the
-// number of problems found; those that remain are reported by the next Check.
+// again, an index follows from its table, what belongs to nothing is dropped. Files that are
+// damaged are left to Options.Repair. It returns the number of problems found; those that remain are reported by the next Check.
 func (db *DB) Repair(report func(Problem)) (int, error) {
 	if err := db.Sync(); err != nil {
 		return 0, err
@@ -51,7 +63,7 @@ func (db *DB) Repair(report func(Problem)) (int, error) {
 		var fixes []func(*pebble.Batch) error
 		first := found == 0
 		n := 0
-		if err := db.View.Check(func(p Problem) {
+		if err := db.View.checkRecords(func(p Problem) {
 			n++
 			if first {
 				report(p)
@@ -92,7 +104,7 @@ type checker struct {
 	v      *View
 	report func(Problem)
 	next   int    // numbers given out
-	have   []byte // a bit for each document that can be read
+	have   []byte // a bit for each document that can be read, or is restored
 	counts map[SiteID]*Counters
 	sites  map[SiteID]*Site
 	last   Cycle // the highest number that is said to be given
@@ -110,6 +122,13 @@ func drop(k []byte) func(*pebble.Batch) error {
 func set(k, val []byte) func(*pebble.Batch) error {
 	k, val = append([]byte(nil), k...), append([]byte(nil), val...)
 	return func(b *pebble.Batch) error { return b.Set(k, val, nil) }
+}
+
+func (c *checker) haveDoc(id graph.Node) {
+	if n := int(id/8) + 1; n > len(c.have) {
+		c.have = append(c.have, make([]byte, n-len(c.have))...)
+	}
+	c.have[id/8] |= 1 << (id % 8)
 }
 
 func (c *checker) hasDoc(id graph.Node) bool {
@@ -294,10 +313,7 @@ func (c *checker) docs() error {
 			c.problem(drop(k), "%v", err)
 			return nil
 		}
-		for int(id/8) >= len(c.have) {
-			c.have = append(c.have, 0)
-		}
-		c.have[id/8] |= 1 << (id % 8)
+		c.haveDoc(id)
 		if to, err := c.v.Find(d.URL); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, record.ErrCorrupt) {
 			return err
 		} else if err != nil {
@@ -374,24 +390,66 @@ func (c *checker) urls() error {
 		if c.hasDoc(id) {
 			return nil
 		}
-		site := c.siteOf(id)
+		site := c.siteOf(id, string(k[1:]))
 		if site == 0 || HostOf(string(k[1:])) == "" {
 			c.problem(drop(k), "url %s has the number %d, which no document has", k[1:], id)
 			return nil
 		}
+		if id >= graph.MaxNodes {
+			c.problem(drop(k), "url %s: %v", k[1:], record.ErrCorrupt)
+			return nil
+		}
 		c.problem(c.restore(site, id, string(k[1:])), "url %s: its document %d cannot be read", k[1:], id)
+		c.haveDoc(id)
 		return nil
 	})
 }
 
-// siteOf looks a document's site up in the index of the sites, 0 where it is in none.
-func (c *checker) siteOf(id graph.Node) SiteID {
-	for site := range c.sites {
+// siteOf looks a document's site up in the index of the sites; where it is in none it is the
+// first within whose host or domain the URL is. 0: there is none.
+func (c *checker) siteOf(id graph.Node, url string) SiteID {
+	within := SiteID(0)
+	for site, s := range c.sites {
 		if _, err := c.v.get(key(tableSiteDoc, uint32(site), uint32(id))); err == nil {
 			return site
 		}
+		if host := HostOf(url); host != "" && (host == s.Rules.Within || strings.HasSuffix(host, "."+s.Rules.Within)) && (within == 0 || site < within) {
+			within = site
+		}
 	}
-	return 0
+	return within
+}
+
+// references checks that the documents that a document names are there.
+func (c *checker) references() error {
+	return c.v.scan([]byte{tableDoc}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 1)
+		if err != nil {
+			return nil // reported with the documents
+		}
+		d, err := decodeDoc(graph.Node(n[0]), val)
+		if err != nil {
+			return nil
+		}
+		var gone []string
+		for _, r := range []struct {
+			what string
+			id   *graph.Node
+		}{{"it was found on", &d.FoundOn}, {"it is a duplicate of", &d.DuplicateOf}, {"stands for it", &d.StandIn}, {"it has moved from", &d.MovedFrom}} {
+			if *r.id != graph.None && !c.hasDoc(*r.id) {
+				gone = append(gone, fmt.Sprintf("%d, which %s,", *r.id, r.what))
+				*r.id = graph.None
+			}
+		}
+		if len(gone) == 0 {
+			return nil
+		}
+		if d.MovedFrom == graph.None {
+			d.Moved, d.MovedIn = 0, 0
+		}
+		c.problem(set(k, d.encode()), "document %d: %s is not there", d.ID, strings.Join(gone, " and "))
+		return nil
+	})
 }
 
 func (c *checker) siteDocs() error {
@@ -443,10 +501,9 @@ func (c *checker) links() error {
 			c.problem(drop(k), "document %d: %v", n[0], err)
 			return nil
 		}
-		for _, l := range links {
-			if !c.hasDoc(l.To) {
-				c.problem(nil, "document %d links to %d, which is not there", n[0], l.To)
-			}
+		kept := slices.DeleteFunc(slices.Clone(links), func(l Link) bool { return !c.hasDoc(l.To) })
+		if lost := len(links) - len(kept); lost > 0 {
+			c.problem(set(k, appendLinks(nil, kept)), "document %d links to %d documents that are not there", n[0], lost)
 		}
 		return nil
 	})

@@ -4,14 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -87,7 +83,14 @@ func (d *disk) create(f func() (vfs.File, error)) (file vfs.File, err error) {
 	return diskFile{file, d}, nil
 }
 
+// Create syncs the folder before it makes a marker: the database syncs it afterwards, so that a
+// power cut could leave the marker there, and not the file that it leads to.
 func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(d.PathBase(name), "marker.") {
+		if err := syncFolder(d, d.PathDir(name)); err != nil {
+			return nil, err
+		}
+	}
 	return d.create(func() (vfs.File, error) { return d.FS.Create(name, category) })
 }
 
@@ -101,10 +104,6 @@ func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCate
 
 func (d *disk) Rename(oldname, newname string) error {
 	return d.write(func() error { return d.FS.Rename(oldname, newname) })
-}
-
-func (d *disk) Link(oldname, newname string) error {
-	return d.write(func() error { return d.FS.Link(oldname, newname) })
 }
 
 // Remove may fail: a file too many harms nothing, and the database removes it another time.
@@ -155,45 +154,6 @@ func (f diskFile) Close() error    { return f.d.write(f.File.Close) }
 func (f diskFile) SyncTo(length int64) (full bool, err error) {
 	err = f.d.write(func() (err error) { full, err = f.File.SyncTo(length); return err })
 	return full, err
-}
-
-// A DamagedError tells that a file of the store is not what was written. Repair keeps what can be
-// kept.
-type DamagedError struct {
-	File   string // its path
-	Offset int64  // of what is damaged; -1: not known
-	What   string
-}
-
-func damaged(file, what string) *DamagedError {
-	dir, name := filepath.Split(file)
-	if dir = filepath.Clean(dir); strings.HasPrefix(filepath.Base(dir), copyPrefix) {
-		dir = filepath.Join(filepath.Dir(dir), "documents") // the reader's copy will be gone
-	}
-	return &DamagedError{File: filepath.Join(dir, name), Offset: -1, What: what}
-}
-
-func (e *DamagedError) Error() string {
-	at := ""
-	if e.Offset >= 0 {
-		at = fmt.Sprintf(" at offset %d", e.Offset)
-	}
-	return fmt.Sprintf("%s is damaged%s: %s", e.File, at, e.What)
-}
-
-var blockAt = regexp.MustCompile(`\bblock (\d+)/\d+`)
-
-// readError says what went wrong where the database read.
-func readError(err error) error {
-	info := pebble.ExtractDataCorruptionInfo(err)
-	if info == nil {
-		return fmt.Errorf("read: %w", err)
-	}
-	e := damaged(info.Path, info.Details.Error())
-	if m := blockAt.FindStringSubmatch(e.What); m != nil {
-		e.Offset, _ = strconv.ParseInt(m[1], 10, 64)
-	}
-	return e
 }
 
 // engineLog drops what the database logs of its own housekeeping. Fatal is for a database that cannot

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-var errDisk = errors.New("input/output error")
+const errDisk = syscall.EIO
 
 // failAfter is a fault of a disk: what is the nth operation to write, or a later one, fails.
 type failAfter struct{ left atomic.Int64 }

@@ -310,7 +310,9 @@ func TestMigrationInterrupted(t *testing.T) {
 		defer db.Close()
 		var b strings.Builder
 		if err := db.scan([]byte{}, []byte{0}, func(k, val []byte) error {
-			fmt.Fprintf(&b, "%q %q\n", k, val)
+			if string(k) != string(metaKey("commits")) { // one more for each interruption
+				fmt.Fprintf(&b, "%q %q\n", k, val)
+			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -10,9 +10,9 @@
 //
 // A store is a folder: owner, a lock with the process number of the writer in it, documents, a
 // Pebble database, and while one writes asked, which tells when hosts were last asked (asked.go);
-// beside it are the copies of readers, see reader.go. The package
-// fetches nothing and decides nothing: what is new or gone or a duplicate is told by package
-// crawl.
+// beside it are the copies of readers, see reader.go, and what a repair has put aside, see
+// salvage.go. The package fetches nothing and decides nothing: what is new or gone or a duplicate
+// is told by package crawl.
 package store
 
 import (
@@ -48,6 +48,10 @@ type Options struct {
 	MustExist bool   // fs.ErrNotExist instead of a new store
 	ReadOnly  bool   // see the store as it is now, whatever a writer does later; implies MustExist
 
+	// Repair, if set, has damaged files put right before the store is opened, as far as they can
+	// be, and is told of each. What was there is kept in a folder beside the database.
+	Repair func(Problem)
+
 	step func() error // called before each write of a migration; tests interrupt it
 }
 
@@ -68,6 +72,7 @@ type DB struct {
 	docs     map[graph.Node][]byte
 	recent   []recentDoc // by number modulo recentDocs
 	puts     uint64      // documents written
+	commit   uint64      // the number of the last one
 	urls     map[string]graph.Node
 	counters map[SiteID]*Counters
 	dirty    map[SiteID]bool
@@ -82,14 +87,16 @@ type DB struct {
 	lastCycle Cycle          // the same
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
 
-	seen  *seen
-	asked *asked         // nil: a reader
-	syncs sync.WaitGroup // in the background
+	seen    *seen
+	asked   *asked         // nil: a reader
+	syncs   sync.WaitGroup // in the background
+	commits *commitFile    // nil: read only
 }
 
 // Open opens the store in the folder dir and makes it where there is none. It returns an
 // *InUseError when another process has it, an error that wraps ErrNotStore when dir holds
-// other things, fs.ErrNotExist when dir is absent and opt says that it must exist.
+// other things, fs.ErrNotExist when dir is absent and opt says that it must exist, a
+// *DamagedError when a file is not what was written or something that was synced is missing.
 func Open(dir string, opt Options) (_ *DB, err error) {
 	defer func() {
 		if err != nil {
@@ -106,7 +113,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	db.disk = newDisk(opt.FS)
 	if opt.FS == nil {
 		db.disk.FS = unlocked{vfs.Default}
-		if err := checkFolder(dir, opt.MustExist); err != nil {
+		if err := checkFolder(dir, opt.MustExist, opt.Repair != nil); err != nil {
 			return nil, err
 		}
 		if db.owner, err = acquire(dir, opt.ReadOnly, patience); err != nil {
@@ -125,26 +132,67 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 			db.owner = nil
 		}
 	}
-	if db.db, err = openEngine(folder, db.disk, opt); err != nil {
+	if err := db.open(folder, opt); err != nil {
 		return nil, err
 	}
-	db.View = View{r: db.db, decoded: new(atomic.Int64)}
+	db.View = View{r: db.db, decoded: new(atomic.Int64), files: func(report func(Problem)) error {
+		if opt.ReadOnly {
+			return checkFiles(db.disk, folder, report)
+		}
+		return db.checkTables(folder, report)
+	}}
 	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
-		return nil, errors.Join(err, db.disk.await(db.db.Close))
+		return nil, errors.Join(err, db.shut())
 	}
 	if !opt.ReadOnly {
 		if db.asked, err = openAsked(db.disk.FS, filepath.Join(dir, "asked")); err != nil {
-			return nil, errors.Join(err, db.disk.await(db.db.Close))
+			return nil, errors.Join(err, db.shut())
 		}
 	}
 	return db, nil
 }
 
-// openEngine opens the database in folder.
-func openEngine(folder string, d *disk, opt Options) (*pebble.DB, error) {
+// open opens the database in folder, unless something of it is missing.
+func (db *DB) open(folder string, opt Options) error {
+	if opt.Repair != nil {
+		if err := db.disk.await(func() error { return repairFiles(db.disk, folder, opt.Repair) }); err != nil {
+			return err
+		}
+	}
+	have, err := inspect(db.disk, folder)
+	switch {
+	case err != nil:
+		return err
+	case have.new && opt.MustExist:
+		return fmt.Errorf("%w: nothing has been crawled into it", fs.ErrNotExist)
+	case have.err() != nil:
+		return have.err()
+	}
+	if db.db, err = openEngine(folder, db.disk, opt, nil); err != nil {
+		if db.disk.failed() == nil {
+			err = have.openError(folder, err)
+		}
+		return err
+	}
+	db.commit = have.logs.last
+	if opt.ReadOnly {
+		return nil
+	}
+	return db.disk.await(func() (err error) {
+		db.commits, err = openCommits(db.disk, folder, db.commit)
+		return err
+	})
+}
+
+// openEngine opens the database in folder, whatever it holds.
+func openEngine(folder string, d *disk, opt Options, tune func(*pebble.Options)) (*pebble.DB, error) {
 	opened := make(chan *pebble.DB, 1)
 	if err := d.await(func() error {
-		db, err := pebble.Open(folder, options(d, opt))
+		o := options(d, opt)
+		if tune != nil {
+			tune(o)
+		}
+		db, err := pebble.Open(folder, o)
 		opened <- db
 		return err
 	}); err != nil {
@@ -155,7 +203,18 @@ func openEngine(folder string, d *disk, opt Options) (*pebble.DB, error) {
 
 // write applies a batch that is no window, and closes it.
 func (db *DB) write(b *pebble.Batch) error {
-	return db.disk.await(func() error { return errors.Join(b.Commit(pebble.Sync), b.Close()) })
+	n, err := db.number(b)
+	if err != nil {
+		return err
+	}
+	return db.disk.await(func() error {
+		return errors.Join(b.Commit(pebble.Sync), b.Close(), db.commits.advance(n))
+	})
+}
+
+// shut closes the database.
+func (db *DB) shut() error {
+	return db.disk.await(func() error { return errors.Join(db.db.Close(), db.commits.close()) })
 }
 
 // leave gives the store free.
@@ -202,14 +261,15 @@ func options(files *disk, opt Options) *pebble.Options {
 
 // Exists reports whether dir is a store: fs.ErrNotExist or ErrNotStore, wrapped, where it is not.
 func Exists(dir string) error {
-	if err := checkFolder(dir, true); err != nil {
+	if err := checkFolder(dir, true, true); err != nil {
 		return fmt.Errorf("store %s: %w", dir, err)
 	}
 	return nil
 }
 
-// checkFolder tells whether dir is a store or may become one.
-func checkFolder(dir string, mustExist bool) error {
+// checkFolder tells whether dir is a store or may become one. One whose repair was interrupted is
+// one only for those who repair it.
+func checkFolder(dir string, mustExist, repair bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
 		return os.MkdirAll(dir, 0o755)
@@ -217,8 +277,14 @@ func checkFolder(dir string, mustExist bool) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "documents" }) {
+	have := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+	}
+	if have("documents") || repair && have("documents"+repairedSuffix) {
 		return nil
+	}
+	if have("documents" + repairedSuffix) {
+		return damaged(filepath.Join(dir, "documents"), "a repair was interrupted")
 	}
 	for _, e := range entries {
 		if name := e.Name(); name != "owner" && name != "forage.sock" {
@@ -243,7 +309,7 @@ func (db *DB) Close() error {
 		db.batch = nil
 	}
 	db.mu.Unlock()
-	err = errors.Join(err, db.disk.await(db.db.Close))
+	err = errors.Join(err, db.shut())
 	if db.asked != nil {
 		err = errors.Join(err, db.asked.close(err == nil))
 	}
@@ -283,6 +349,10 @@ func (db *DB) Commit() error {
 		}
 		db.fresh = false
 	}
+	n, err := db.number(b)
+	if err != nil {
+		return err
+	}
 	db.batch = nil
 	if err := db.disk.await(func() error { return db.db.ApplyNoSyncWait(b, pebble.Sync) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -296,7 +366,7 @@ func (db *DB) Commit() error {
 	db.syncs.Add(1)
 	go func() {
 		defer db.syncs.Done()
-		if err := errors.Join(b.SyncWait(), b.Close()); err != nil {
+		if err := errors.Join(b.SyncWait(), b.Close(), db.commits.advance(n)); err != nil {
 			db.disk.fail(fmt.Errorf("sync: %w", err))
 		}
 	}()

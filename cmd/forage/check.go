@@ -18,10 +18,12 @@ func checkCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Verify a whole store",
-		Long: `Check reads every record of a store and verifies that documents, links, the queue, visits
-and counts fit together. It exits with 1 when they do not. With --repair it mends what it
-finds: a document that cannot be read is fetched again by the next crawl, indexes are made
-anew, what belongs to nothing is dropped; nothing that can be read is lost.`,
+		Long: `Check reads every file of a store and verifies that it holds what was written, that nothing
+is missing that was there, and that documents, links, the queue, visits and counts fit together.
+It exits with 1 when they do not. With --repair it mends what it finds: of a damaged file all
+that can be read is kept, a document that cannot be read is fetched again by the next crawl,
+indexes are made anew, what belongs to nothing is dropped. The damaged files stay in a folder
+damaged-N in the store, which may be deleted.`,
 		Example: "  forage check --dir forage-data",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +42,7 @@ anew, what belongs to nothing is dropped; nothing that can be read is lost.`,
 					return told(cmd.OutOrStdout(), asJSON, problems, false)
 				})
 			}
-			db, err := store.Open(dir, store.Options{MustExist: true})
+			db, err := store.Open(dir, store.Options{MustExist: true, Repair: report})
 			if err != nil {
 				return storeError(dir, err)
 			}

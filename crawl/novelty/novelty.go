@@ -87,8 +87,7 @@ func Unlisted(d *store.Doc, noIndex, told bool) bool {
 
 // DueUnlisted reports whether it is time to look whether d asks to be listed by now.
 func DueUnlisted(d *store.Doc, now store.Time) bool {
-	since := now - d.LastFetched // below 0: the clock has been set back, and nobody knows how long ago it was
-	return d.Unlisted > 0 && d.Unlisted < maxLooks && (since < 0 || since >= firstLook<<(d.Unlisted-1))
+	return d.Unlisted > 0 && d.Unlisted < maxLooks && now-d.LastFetched >= firstLook<<(d.Unlisted-1)
 }
 
 // dated decides an unknown newness by the page's date of publication, or by a date of change

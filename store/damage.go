@@ -1,0 +1,445 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A DamagedError tells that a file of the store is not what was written. Options.Repair keeps
+// what can be kept.
+type DamagedError struct {
+	File   string // its path
+	Offset int64  // of what is damaged; -1: not known
+	What   string
+}
+
+func damaged(file, what string) *DamagedError {
+	dir, name := filepath.Split(file)
+	if dir = filepath.Clean(dir); strings.HasPrefix(filepath.Base(dir), copyPrefix) {
+		dir = filepath.Join(filepath.Dir(dir), "documents") // the reader's copy will be gone
+	}
+	return &DamagedError{File: filepath.Join(dir, name), Offset: -1, What: what}
+}
+
+func (e *DamagedError) Error() string {
+	at := ""
+	if e.Offset >= 0 {
+		at = fmt.Sprintf(" at offset %d", e.Offset)
+	}
+	return fmt.Sprintf("%s is damaged%s: %s", e.File, at, e.What)
+}
+
+var blockAt = regexp.MustCompile(`\bblock (\d+)/\d+`)
+
+// damagedAt is damaged, with the offset that a message of the database tells.
+func damagedAt(file string, err error) *DamagedError {
+	e := damaged(file, err.Error())
+	if m := blockAt.FindStringSubmatch(e.What); m != nil {
+		e.Offset, _ = strconv.ParseInt(m[1], 10, 64)
+	}
+	return e
+}
+
+// readError says what went wrong where the database read.
+func readError(err error) error {
+	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+		return damagedAt(info.Path, info.Details)
+	}
+	return fmt.Errorf("read: %w", err)
+}
+
+// openError says what went wrong where the database in folder was opened: damage, unless the
+// system could not do what it was asked.
+func openError(folder string, err error) error {
+	var (
+		d     *DamagedError
+		errno syscall.Errno
+	)
+	switch {
+	case errors.As(err, &d):
+		return d
+	case errors.As(err, &errno):
+		return err
+	}
+	return damaged(folder, err.Error())
+}
+
+// A state is what the files of a database tell without the database being opened for writing,
+// which may delete what it does not know.
+type state struct {
+	new      bool     // there is nothing yet
+	manifest string   // its name
+	tables   []string // the names of the tables in use, ascending; of all, where that is not known
+	flushed  uint64   // the last commit that is in them
+	logs     logEnd
+	synced   uint64 // the last commit that was on the disk, as COMMITS says
+
+	broken  []*DamagedError // tables and what names them
+	lost    []*DamagedError // of logs, which must be cut, and what else the tables can do without
+	tail    bool            // lost is the end of the log, which nothing follows
+	counter *DamagedError   // COMMITS
+}
+
+// err returns the damage for which the database must not be opened.
+func (s *state) err() error {
+	for _, e := range append(s.broken, s.lost...) {
+		return e
+	}
+	return nil
+}
+
+// openError is openError for a database of which this much is known: what it refuses although
+// nothing is missing are logs.
+func (s *state) openError(folder string, err error) error {
+	var d *DamagedError
+	if err = openError(folder, err); errors.As(err, &d) && s.logs.cut != nil {
+		return s.logs.cut
+	}
+	return err
+}
+
+// inspect finds out whether the database in folder holds all that was synced. It reads the logs,
+// and of the tables what names them. The error is one of reading.
+func inspect(files vfs.FS, folder string) (*state, error) {
+	s := new(state)
+	names, err := files.List(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.new = true
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var all []string
+	marker, format := "", false
+	for _, name := range names {
+		format = format || strings.HasPrefix(name, "marker.format-version.")
+		if strings.HasPrefix(name, "marker.manifest.") {
+			marker = name
+			_, s.manifest, _ = strings.Cut(strings.TrimPrefix(name, "marker.manifest."), ".")
+		}
+		if strings.HasSuffix(name, ".sst") {
+			all = append(all, name)
+		}
+	}
+	s.tables = all
+	if s.synced, err = readCommits(files, folder); err != nil {
+		if !errors.As(err, &s.counter) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			s.counter = damaged(files.PathJoin(folder, commitsName), "it is missing")
+		}
+	}
+	if marker != "" {
+		if err := s.lookTables(files, folder); err != nil {
+			return nil, err
+		}
+	}
+	if s.logs, err = readLogs(files, folder, s.flushed, false, nil); err != nil {
+		return nil, err
+	}
+	if marker == "" || !format {
+		if len(s.tables) == 0 && s.logs.last == 0 && s.synced == 0 {
+			s.new, s.counter = true, nil // or its making was interrupted, before there was anything in it
+			return s, nil
+		}
+		missing := "marker.manifest.*"
+		if marker != "" {
+			missing = "marker.format-version.*"
+		}
+		s.broken = []*DamagedError{damaged(files.PathJoin(folder, missing), "it is missing, though there are files that it should lead to")}
+	}
+	if len(s.broken) > 0 {
+		return s, nil
+	}
+	if s.flushed == 0 && s.logs.last == 0 && s.synced == 0 { // of a version that did not number its commits
+		s.counter = nil
+	}
+	end := s.logs
+	switch {
+	case end.behind > 0:
+		e := end.cut
+		if e == nil {
+			e = damaged(files.PathJoin(folder, "*.log"), "")
+		}
+		e.What = strings.TrimPrefix(fmt.Sprintf("%s; commits %d to %d are missing, later ones are there", e.What, end.last+1, end.behind-1), "; ")
+		s.lost = append(s.lost, e)
+	case end.last < s.synced:
+		e := end.cut
+		if e == nil {
+			e = damaged(files.PathJoin(folder, "*.log"), "the last log was cut or is missing")
+		}
+		e.What = fmt.Sprintf("%s; %d commits had been synced, the last %d are missing", e.What, s.synced, s.synced-end.last)
+		s.lost = append(s.lost, e)
+		s.tail = end.cut == nil || end.torn
+	}
+	if len(s.lost) > 0 { // an older list of tables may be what makes them look lost
+		if e := manifestDamage(files, files.PathJoin(folder, s.manifest)); e != nil {
+			s.broken, s.tables = append(s.broken, e), all
+		}
+	}
+	return s, nil
+}
+
+// tablesOnly is a file system that shows of the files in a folder those that name the tables,
+// and the tables.
+type tablesOnly struct {
+	vfs.FS
+	missing []string // tables shown though they are not there
+}
+
+func (f tablesOnly) List(dir string) ([]string, error) {
+	names, err := f.FS.List(dir)
+	names = slices.DeleteFunc(names, func(s string) bool {
+		return strings.HasSuffix(s, ".log") || strings.HasPrefix(s, "OPTIONS-")
+	})
+	return append(names, f.missing...), err
+}
+
+func (f tablesOnly) Unwrap() vfs.FS { return f.FS }
+
+var tableOf = regexp.MustCompile(`L\d+: (\d+)(.*)`)
+
+// lookTables reads which tables are in use, and the last commit in them.
+func (s *state) lookTables(files vfs.FS, folder string) error {
+	open := func(view tablesOnly, unchecked bool) error {
+		db, err := openEngine(folder, newDisk(unlocked{view}), Options{ReadOnly: true}, func(o *pebble.Options) {
+			o.CacheSize = 1 << 20
+			o.DisableConsistencyCheck = unchecked
+		})
+		if err != nil {
+			return err
+		}
+		names, err := tableNames(db)
+		if err == nil {
+			s.tables = names
+			v := View{r: db}
+			var b []byte
+			if b, err = v.get(metaKey("commits")); errors.Is(err, ErrNotFound) {
+				err = nil
+			} else if err == nil && len(b) == 8 {
+				s.flushed = binary.BigEndian.Uint64(b)
+			}
+		}
+		return errors.Join(err, db.Close())
+	}
+	err := open(tablesOnly{FS: files}, false)
+	if err == nil {
+		return nil
+	}
+	var d *DamagedError
+	err = openError(folder, err)
+	if !errors.As(err, &d) {
+		return err
+	}
+	all, view := s.tables, tablesOnly{FS: files}
+	for _, m := range tableOf.FindAllStringSubmatch(d.What, -1) {
+		n, _ := strconv.ParseUint(m[1], 10, 64)
+		name := tableName(n)
+		what := "it does not have the size that was written"
+		if _, err := files.Stat(files.PathJoin(folder, name)); errors.Is(err, fs.ErrNotExist) {
+			what = "it is missing"
+			view.missing = append(view.missing, name)
+		}
+		s.broken = append(s.broken, damaged(files.PathJoin(folder, name), what))
+	}
+	if e := manifestDamage(files, files.PathJoin(folder, s.manifest)); e != nil {
+		s.broken, s.tables = slices.Insert(s.broken, 0, e), all
+	} else {
+		open(view, true) // it may tell the tables in use all the same
+	}
+	if len(s.broken) == 0 {
+		s.broken = append(s.broken, d)
+	}
+	return nil
+}
+
+func tableName(n uint64) string { return fmt.Sprintf("%06d.sst", n) }
+
+// manifestDamage tells where the list of the tables ends other than by its end, which damage
+// may be, or the end of a process that was writing it. nil: nowhere.
+func manifestDamage(files vfs.FS, path string) *DamagedError {
+	f, err := files.Open(path)
+	if err != nil {
+		return damaged(path, "it is missing")
+	}
+	defer f.Close()
+	for r := record.NewReader(f, 0); ; {
+		at := r.Offset()
+		rec, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			_, err = io.Copy(io.Discard, rec)
+		}
+		if err != nil {
+			e := damaged(path, err.Error())
+			e.Offset = at
+			return e
+		}
+	}
+}
+
+// verify is inspect, and reads every block of every table besides. It adds what it finds to
+// what inspect found.
+func verify(files vfs.FS, folder string) (*state, error) {
+	s, err := inspect(files, folder)
+	if err != nil || s.new {
+		return s, err
+	}
+	known := map[string]bool{}
+	for _, e := range s.broken {
+		known[e.File] = true
+	}
+	for _, name := range s.tables {
+		path := files.PathJoin(folder, name)
+		if known[filepath.Clean(path)] {
+			continue
+		}
+		e, err := verifyTable(files, path)
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			s.broken = append(s.broken, e)
+		}
+	}
+	names, err := files.List(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, "OPTIONS-") {
+			continue
+		}
+		b, err := readFile(files, files.PathJoin(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		o := options(newDisk(files), Options{})
+		o.EnsureDefaults()
+		if err := errors.Join(new(pebble.Options).Parse(string(b), nil), o.CheckCompatibility(folder, string(b))); err != nil {
+			s.lost = append(s.lost, damaged(files.PathJoin(folder, name), err.Error()))
+		}
+	}
+	if s.err() == nil { // the database may still find fault with its logs
+		db, err := openEngine(folder, newDisk(unlocked{files}), Options{ReadOnly: true}, nil)
+		if err == nil {
+			err = db.Close()
+		} else {
+			var d *DamagedError
+			if err = s.openError(folder, err); errors.As(err, &d) {
+				s.lost, err = append(s.lost, d), nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// checkFiles reports the damage in the files of a database that nobody writes to.
+func checkFiles(files vfs.FS, folder string, report func(Problem)) error {
+	s, err := verify(files, folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range append(s.broken, s.lost...) {
+		report(Problem{Text: e.Error()})
+	}
+	if s.counter != nil {
+		report(Problem{Text: s.counter.Error()})
+	}
+	return nil
+}
+
+// checkTables reports the damage in the tables of the database while it is written to.
+func (db *DB) checkTables(folder string, report func(Problem)) error {
+	names, err := tableNames(db.db)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		e, err := verifyTable(db.disk, db.disk.PathJoin(folder, name))
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			continue
+		}
+		// A table that was made into others has gone by now.
+		now, err := tableNames(db.db)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(now, name) {
+			report(Problem{Text: e.Error()})
+		}
+	}
+	return nil
+}
+
+// tableNames returns the names of the tables in use, ascending.
+func tableNames(db *pebble.DB) (names []string, err error) {
+	levels, err := db.SSTables()
+	for _, level := range levels {
+		for _, t := range level {
+			names = append(names, tableName(uint64(t.BackingSSTNum)))
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// verifyTable reads all of a table. The error is one of reading.
+func verifyTable(files vfs.FS, path string) (*DamagedError, error) {
+	r, err := openTable(files, path)
+	if err == nil {
+		err = errors.Join(r.ValidateBlockChecksums(), r.Close())
+	}
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return nil, nil
+	case errors.As(err, &errno):
+		return nil, err
+	}
+	return damagedAt(path, err), nil
+}
+
+func openTable(files vfs.FS, path string) (*sstable.Reader, error) {
+	f, err := files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	o := options(newDisk(files), Options{})
+	o.EnsureDefaults()
+	r, err := sstable.NewReader(context.Background(), readable, o.MakeReaderOptions())
+	if err != nil {
+		return nil, errors.Join(err, readable.Close())
+	}
+	return r, nil
+}
