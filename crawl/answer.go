@@ -42,6 +42,7 @@ func (c *cycle) answered(j *job) {
 	a := &answer{cycle: c, job: j, doc: j.doc}
 	d, o := j.doc, j.out
 	crawl, now := c.crawl(), c.crawl().now()
+	clear(c.worth.fresh)              // they share memory with all of a page's
 	c.worth.fresh = c.worth.fresh[:0] // what became known otherwise, or before, is not to its credit
 	a.count()
 	a.seen, d.LastFetched = d.LastFetched, now

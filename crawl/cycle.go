@@ -242,6 +242,7 @@ func (c *Crawl) save() {
 		c.tally()
 		c.fail(c.db.Commit())
 	}
+	c.loop.added = 0
 }
 
 // commit ends the window, and has visits with nothing in line or under way say what comes next.

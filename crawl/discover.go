@@ -21,6 +21,9 @@ func (c *cycle) discover(by *store.Doc, found []document.Link) []store.Link {
 	}
 	for i := range found {
 		f := &found[i]
+		if c.loop().added >= 8*fullWindow { // of a list: what it has made known so far may be kept whatever becomes of it
+			c.crawl().save()
+		}
 		id, off, ok := c.target(by, f)
 		if !ok || id == by.ID {
 			continue
@@ -115,6 +118,9 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		d.Reason = "limit: " + owner.limit
 	}
 	added, err := crawl.db.Add(d)
+	if added {
+		c.loop().added += len(d.URL)
+	}
 	switch {
 	case err != nil:
 		crawl.fail(err)

@@ -27,6 +27,7 @@ type Loop struct {
 	crawls   []*Crawl  // those with runs
 	finished []*run    // to be told so when the loop has left their stores alone
 	next     time.Time // when the next host is due; zero: that takes an answer first
+	added    int       // bytes of the URLs that became known in the window
 
 	mu      sync.Mutex
 	running bool
@@ -131,13 +132,20 @@ func (l *Loop) announce() {
 	l.finished = nil
 }
 
+// fullWindow is how many bytes of URLs may become known before they are committed. The store holds
+// some five times as much until then: each URL is in its own record and that of its document, and both
+// are in what is written to the log and in the table in memory.
+const fullWindow = 1 << 20
+
 // sleep takes in the answers that are there, or waits for one, for a host's turn, or for
 // somebody who asks.
 func (l *Loop) sleep(now time.Time) {
 	for n := range 64 {
 		select {
 		case j := <-l.pool.answers:
-			l.take(j)
+			if l.take(j); l.added >= fullWindow {
+				return
+			}
 			continue
 		default:
 		}

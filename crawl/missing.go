@@ -13,7 +13,8 @@ import (
 // A page that was taken down may answer 200 OK, and say so in words that repeat its name: "issue 17
 // not found". So where nothing is left of a content page that was there, the site is asked for an
 // address of the same kind that is made up: if both say the same, whatever their addresses, the page
-// is gone. The answer to the page is put by until then.
+// is gone. The answer to the page is put by until then, unless it is large: nothing large may wait for
+// another answer.
 
 // A question is what a probe is to find out: whether a document says what the site says of addresses
 // that nothing has.
@@ -33,7 +34,7 @@ const maxMissing = 32
 // taken in, and sees to it.
 func (c *cycle) asks(j *job) bool {
 	d, got, s := j.doc, j.content, c.site
-	if j.work != fetchOld || j.out.Class != fetch.OK || got == nil || got.Kind != store.Page || got.Stub || got.Says == 0 || !replaced(d, got) || d.Dropped > 0 && got.SaysGone() ||
+	if j.work != fetchOld || j.out.Class != fetch.OK || got == nil || got.Kind != store.Page || got.Stub || got.Says == 0 || j.out.Large() || !replaced(d, got) || d.Dropped > 0 && got.SaysGone() ||
 		slices.ContainsFunc(got.Shapes, func(h uint64) bool { return slices.Contains(s.Soft404, h) }) {
 		return false
 	}

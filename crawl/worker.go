@@ -44,7 +44,9 @@ func (p *pool) start(n int, client *fetch.Client) {
 	for range n {
 		p.workers.Go(func() {
 			w := worker{client: client}
+			room := w.room // made once for all jobs
 			for j := range p.jobs {
+				j.read.Room = room
 				w.do(j)
 				p.answers <- j
 			}
@@ -63,6 +65,7 @@ type worker struct {
 	client *fetch.Client
 	reader document.Reader
 	buf    []byte
+	job    *job // that is being done
 }
 
 // do makes the request of j and reads the answer.
@@ -82,11 +85,30 @@ func (w *worker) do(j *job) {
 	if j.err != nil || j.out.Class != fetch.OK {
 		return
 	}
+	w.job = j
 	j.content = w.reader.Read(j.out, j.read)
-	if n := cap(j.out.Body); n > 1<<20 {
-		*w = worker{client: w.client} // one large page must not hold memory for the rest of the run
-	} else if n > cap(w.buf) {
+	w.job = nil
+	if n := cap(j.out.Body); n <= keptBuffer && n > cap(w.buf) {
 		w.buf = j.out.Body[:0]
 	}
-	j.out.Body, j.out.Header = nil, "" // its room is held until the loop has taken over its links
+	j.out.Body, j.out.Header = nil, ""
+	if j.out.Large() { // what is left of it is held until the loop has taken over its links
+		j.hold(j.content.Size())
+	}
+}
+
+// keptBuffer is how large a body may be for its storage to be kept for the next one: one large page
+// must not hold memory for the rest of the run.
+const keptBuffer = 256 << 10
+
+// room has room made for n bytes beyond the body, see document.Options.Room.
+func (w *worker) room(n int64) bool { return w.job.hold(int64(cap(w.job.out.Body)) + n) }
+
+// hold has the answer hold n bytes, unless the run is cancelled meanwhile.
+func (j *job) hold(n int64) bool {
+	if err := j.out.Hold(j.ctx, n); err != nil {
+		j.err = err
+		return false
+	}
+	return true
 }

@@ -14,8 +14,13 @@ import (
 func (c *Client) readBody(ctx context.Context, r *Request, o *Outcome, body io.Reader, limit int64, end time.Time) []byte {
 	m := &meter{r: body}
 	defer func() { o.Wire += m.n }()
-	d, err := decode(m, o.Header.Values("Content-Encoding"), limit)
-	if err != nil {
+	hold := func(n int64) bool { return c.room.hold(ctx, o, n, end) }
+	d, err := decode(m, o.Header.Values("Content-Encoding"), limit, hold)
+	switch {
+	case err == errNoRoom:
+		o.Class, o.Cut, o.Reason = Broken, CutRoom, "the body was "+CutRoom.String()
+		return nil
+	case err != nil:
 		o.Class, o.Reason = Malformed, err.Error()
 		return nil
 	}
@@ -27,11 +32,12 @@ func (c *Client) readBody(ctx context.Context, r *Request, o *Outcome, body io.R
 	sniffed := r.Any || o.Class != OK
 	for {
 		if len(b) == cap(b) {
-			if len(b) >= largeBody && o.place == nil && !c.enter(ctx, o, end) {
+			n := grown(int64(cap(b)), limit)
+			if !hold(d.holds + n) {
 				o.Cut = CutRoom
 				break
 			}
-			b = grow(b, limit)
+			b = append(make([]byte, 0, n), b...)
 		}
 		n, err := d.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
@@ -59,6 +65,7 @@ func (c *Client) readBody(ctx context.Context, r *Request, o *Outcome, body io.R
 			break
 		}
 	}
+	hold(int64(cap(b))) // and nothing for decoding any more
 	o.Undecoded = d.raw
 	if o.Cut == CutShort || o.Cut == CutTime || o.Cut == CutRoom {
 		o.Reason = "the body was " + o.Cut.String()
@@ -76,17 +83,9 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// grow makes room for more. Steps of four keep both copies of a large body well below twice
-// its size, and stop at one byte over the limit, which shows that there was more.
-func grow(b []byte, limit int64) []byte {
-	n := min(int64(cap(b))*4, limit+1)
-	if n <= int64(cap(b)) {
-		n = int64(cap(b)) + 1
-	}
-	nb := make([]byte, len(b), n)
-	copy(nb, b)
-	return nb
-}
+// grown is what a buffer of n bytes grows to. Steps of four keep both copies of a large body well
+// below twice its size, and stop at one byte over the limit, which shows that there was more.
+func grown(n, limit int64) int64 { return max(min(n*4, limit+1), n+1) }
 
 // A meter counts the bytes that pass and remembers how the stream ended.
 type meter struct {

@@ -75,8 +75,7 @@ func (c *Client) classify(ctx context.Context, r *Request, o *Outcome, body io.R
 	}
 	o.Body = b
 	if o.blockedBy(b) {
-		o.Class = Blocked
-		o.Release()
+		o.Class, o.Body = Blocked, nil
 	}
 }
 

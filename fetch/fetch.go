@@ -34,7 +34,7 @@ type Config struct {
 	HeaderWait   time.Duration  // from the request to the end of the header block; 0 means 30 s
 	ConnectWait  time.Duration  // for a connection, and again for TLS; 0 means 10 s
 	MaxBody      int64          // bytes kept of a decoded body; the rest is cut; 0 means 15 MiB
-	MaxHeld      int64          // bytes of bodies over 1 MiB held at once, until Outcome.Release; 0 means 128 MiB; room for one in any case
+	MaxHeld      int64          // bytes that answers hold together, see Outcome.Hold, beyond 512 KiB each (less for Parallel over 64) and the needs of one; 0 means 32 MiB
 	MaxHeader    int64          // bytes of a header block; 0 means 1 MiB
 	AllowPrivate []netip.Prefix // addresses to connect to although they are not public; see also Allow
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
@@ -83,7 +83,7 @@ type Client struct {
 	h2, h1   *http.Transport // h1 for hosts that misdirect HTTP/2
 	idle     *idle           // connections of plain
 	resolver *net.Resolver
-	large    chan struct{} // a place for each large body held
+	room     *room
 }
 
 // New returns a client. It fails if the configuration cannot work.
@@ -106,7 +106,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.MaxBody = 15 << 20
 	}
 	if cfg.MaxHeld == 0 {
-		cfg.MaxHeld = 128 << 20
+		cfg.MaxHeld = 32 << 20
 	}
 	if cfg.MaxHeader == 0 {
 		cfg.MaxHeader = 1 << 20
@@ -130,7 +130,7 @@ func New(cfg Config) (*Client, error) {
 	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, ControlContext: c.guard.control, KeepAlive: 30 * time.Second}
 	c.h2, c.h1 = c.transport(true), c.transport(false)
 	c.idle = newIdle(cfg.Parallel)
-	c.large = make(chan struct{}, max(1, cfg.MaxHeld/cfg.MaxBody))
+	c.room = newRoom(cfg.MaxHeld, cfg.Parallel)
 	return c, nil
 }
 
@@ -186,12 +186,12 @@ type Request struct {
 }
 
 // Fetch sends r and returns what came of it. The error is ctx's own, and nothing else.
-// It blocks for at most Config.Timeout. Memory: the decoded body, at most MaxBody, and some
-// 100 KiB (br and zstd: up to 16 MiB) for decoding. A body over 1 MiB may have to wait for others
-// to be released, see Outcome.Release.
+// It blocks for at most Config.Timeout. Memory: the decoded body, at most MaxBody, and some 300 KiB
+// for decoding; br and zstd take the body as it came, at most MaxBody, and up to 16 MiB while it is
+// decoded. All that is held until Outcome.Release, and may have to wait for others: see Outcome.Hold.
 func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	start := time.Now()
-	o := &Outcome{URL: r.URL}
+	o := &Outcome{URL: r.URL, room: c.room}
 	u, err := parseURL(r.URL)
 	if err != nil {
 		o.Class, o.Reason = BadURL, err.Error()
@@ -209,11 +209,16 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 		cancel()
 	}
 	o.Elapsed = time.Since(start)
-	if err := ctx.Err(); err != nil && (!o.Class.Answered() || o.Cut != Whole) {
-		o.Release()
-		return o, err
+	err = ctx.Err()
+	if err == nil || o.Class.Answered() && o.Cut == Whole {
+		err = nil
+	} else {
+		o.Body = nil
 	}
-	return o, nil
+	if o.Body == nil {
+		o.Release()
+	}
+	return o, err
 }
 
 // parseURL returns the parts of an absolute http or https URL, without fragment and user. Paths

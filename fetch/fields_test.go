@@ -219,7 +219,7 @@ func TestCancel(t *testing.T) {
 
 // readAnswer runs the client's reader over bytes and returns what it made of them.
 func readAnswer(b []byte) (*Outcome, error) {
-	c := &Client{cfg: Config{MaxHeader: 1 << 16, MaxBody: 1 << 16}}
+	c := &Client{cfg: Config{MaxHeader: 1 << 16, MaxBody: 1 << 16}, room: newRoom(1<<20, 1)}
 	cn := newConn("", nil)
 	cn.br.Reset(bytes.NewReader(b))
 	h, err := cn.header(c.cfg.MaxHeader)
@@ -311,7 +311,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add("gzip, br", []byte("\x1f\x8b"))
 	f.Fuzz(func(t *testing.T, coding string, b []byte) {
-		d, err := decode(bytes.NewReader(b), []string{coding}, 1<<16)
+		d, err := decode(bytes.NewReader(b), []string{coding}, 1<<16, func(int64) bool { return true })
 		if err != nil {
 			return
 		}

@@ -271,6 +271,7 @@ func testBombs(t *testing.T) {
 		if grown > 32<<20 || !race.Enabled && cpu > 2*time.Second {
 			t.Errorf("%s: memory grew by %d MiB, CPU %v", coding, grown>>20, cpu)
 		}
+		o.Release()
 	}
 	s := serveTCP(t, says(answer("x", "Content-Encoding: "+strings.Repeat("gzip, ", 50))))
 	if o := get(t, c, s.url); o.Class != Malformed {

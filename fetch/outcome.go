@@ -81,11 +81,11 @@ const (
 	CutLong             // longer than MaxBody
 	CutTime             // the time was over
 	CutShort            // the connection or the encoding broke off
-	CutRoom             // too many large bodies were held all the time, see Release
+	CutRoom             // there was no room for it all the time, see Config.MaxHeld
 )
 
 func (c Cut) String() string {
-	return [...]string{"whole", "too long", "timed out", "broken off", "cut: too many large bodies at once"}[c]
+	return [...]string{"whole", "too long", "timed out", "broken off", "cut: too many large answers at once"}[c]
 }
 
 // A Kind groups media types by how a document is read.
@@ -126,7 +126,8 @@ type Outcome struct {
 	Elapsed time.Duration  // from the request to the end
 	Wire    int64          // bytes of header block and body, as transferred
 
-	place chan struct{} // where Body has a place as a large one
+	room *room // of the client
+	held int64 // bytes of it, beyond the little that o has to itself; r.mu guards it while o waits
 }
 
 // Truncated reports whether Body is only a prefix.

@@ -2,41 +2,130 @@ package fetch
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 )
 
-// largeBody is how much of a body is read before it needs a place among the large ones: fewer
-// of these are held at once than there are requests. It is a size that grow steps on.
-const largeBody = 1 << 20
+// Bounds of what answers hold in memory.
+const (
+	littleInAll = 32 << 20  // bytes that all answers may have to themselves, at Config.Parallel of them
+	leastLittle = 64 << 10  // bytes that one has to itself at least
+	mostLittle  = 512 << 10 // and at most: nine in ten pages of the web are smaller
+)
 
-// enter waits for a place for a large body, at most until end. A place is for all that a body
-// may come to, taken once: nobody who has some of what he needs waits for the rest, so that
-// there is no deadlock. Places are given in the order of asking.
-func (c *Client) enter(ctx context.Context, o *Outcome, end time.Time) bool {
-	select {
-	case c.large <- struct{}{}:
-	default:
-		t := time.NewTimer(time.Until(end))
-		defer t.Stop()
-		select {
-		case c.large <- struct{}{}:
-		case <-t.C:
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
-	o.place = c.large
-	return true
+// A room is the memory that the answers of a client hold at once, in two parts. Each has a little to
+// itself, so that ordinary pages never wait. What they need beyond they share. Who needs more than
+// there is left waits, in the order of asking, holding what it has; so that all of them cannot wait for
+// each other, the first in line may take whatever it needs while nobody else does. Hence at most what
+// is shared and the needs of one are held.
+type room struct {
+	little int64 // bytes that each answer has to itself
+
+	mu    sync.Mutex
+	left  int64    // bytes of those that are shared; below 0 by what one has taken beyond
+	alone *Outcome // takes what it needs; nil: nobody does
+	line  []*waiter
 }
 
-// Release gives Body up. Of large bodies the client holds as many at once as Config.MaxHeld
-// allows, from when they are read until they are released: others wait for that, and are cut
-// when it takes too long. More calls, and calls for small bodies, do nothing.
+type waiter struct {
+	o       *Outcome
+	n       int64
+	granted chan struct{}
+}
+
+func newRoom(shared int64, parallel int) *room {
+	return &room{left: shared, little: min(max(littleInAll/int64(parallel), leastLittle), mostLittle)}
+}
+
+// hold has o hold n bytes in all, as soon as there is room. ok=false: ctx or the time ended before, and
+// o holds what it did. A zero end is none. Less than before is granted at once.
+func (r *room) hold(ctx context.Context, o *Outcome, n int64, end time.Time) (ok bool) {
+	more := max(0, n-r.little) - o.held
+	if more == 0 {
+		return true
+	}
+	r.mu.Lock()
+	if more < 0 || o == r.alone || len(r.line) == 0 && more <= r.left {
+		r.take(o, more)
+		r.mu.Unlock()
+		return true
+	}
+	w := &waiter{o, more, make(chan struct{})}
+	r.line = append(r.line, w)
+	r.serve()
+	r.mu.Unlock()
+	var over <-chan time.Time
+	if !end.IsZero() {
+		t := time.NewTimer(time.Until(end))
+		defer t.Stop()
+		over = t.C
+	}
+	select {
+	case <-w.granted:
+		return true
+	case <-over:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.line, w); i >= 0 {
+		r.line = slices.Delete(r.line, i, i+1)
+		r.serve() // those behind may need less
+		return false
+	}
+	return true // granted meanwhile
+}
+
+// take moves n bytes from what is left to o; below 0, back. The caller has mu.
+func (r *room) take(o *Outcome, n int64) {
+	o.held += n
+	r.left -= n
+	if n < 0 {
+		if o == r.alone && r.left >= 0 {
+			r.alone = nil
+		}
+		r.serve()
+	}
+}
+
+// serve grants what can be granted to those in line. The caller has mu.
+func (r *room) serve() {
+	for len(r.line) > 0 {
+		w := r.line[0]
+		switch {
+		case w.n <= r.left:
+		case r.alone == nil:
+			r.alone = w.o
+		default:
+			return
+		}
+		r.line = slices.Delete(r.line, 0, 1)
+		w.o.held += w.n
+		r.left -= w.n
+		close(w.granted)
+	}
+}
+
+// Hold tells how many bytes the answer takes from here on: Body, and what the caller has made of it
+// and is going to make. Beyond a little that each answer has to itself it waits until there is room
+// for more, see Config.MaxHeld. It returns ctx's error where that ends before.
+//
+// The caller must not wait for other answers while it holds more than that little.
+func (o *Outcome) Hold(ctx context.Context, n int64) error {
+	if o.room == nil || o.room.hold(ctx, o, n, time.Time{}) {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// Large reports whether the answer holds more than the little that each one has to itself.
+func (o *Outcome) Large() bool { return o.held > 0 }
+
+// Release gives up Body, and all that the answer holds. More calls do nothing.
 func (o *Outcome) Release() {
 	o.Body = nil
-	if o.place != nil {
-		<-o.place
-		o.place = nil
+	if o.held > 0 {
+		o.room.hold(context.Background(), o, 0, time.Time{})
 	}
 }

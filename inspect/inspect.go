@@ -71,7 +71,7 @@ func (i *Inspector) Links(body []byte, o link.Options, details bool) *Page {
 	if o.ContentType != "" && !fetch.KindOf(o.ContentType, body).IsPage(body) {
 		return &Page{Links: []string{}, Embeds: []string{}, NoFollow: []string{}}
 	}
-	o.Embeds = true
+	o.Embeds, o.Paths = true, details
 	p := i.links.Extract(body, o)
 	a := &Page{Read: true, Embeds: unique(p.Embeds), Title: p.Title, Canonical: p.Canonical, Charset: p.Charset, Routes: p.Routes, Bad: p.Bad, Truncated: p.Truncated, Script: p.NeedsScript()}
 	if !p.Published.IsZero() {

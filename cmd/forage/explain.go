@@ -233,7 +233,7 @@ func reason(d *store.Doc, site *store.Site) string {
 	case d.Stub:
 		s += ", a redirect by meta refresh: it is told as new when it is a page of its own"
 	case d.Truncated:
-		s += ", of a body that was cut: too long, or not all of it came in time"
+		s += ", cut: its body was too long or did not come in time, or it has more links, or longer ones, than are taken"
 	}
 	if d.Seed {
 		s += "; it was given by hand"

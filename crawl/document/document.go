@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -26,7 +27,7 @@ type Content struct {
 	Digest    uint64     // of the body
 	Shapes    []uint64   // of the body as it is but for tokens, without its path, without the last segment of that; only with Options.Shapes
 	Bytes     int64      // of the body
-	Cut       bool       // not all of its links were taken
+	Cut       bool       // not all of its links were taken, or not all of its text was read
 	Title     string
 	Canonical string     // normalised URL that it names as its own; "" for none
 	Published store.Time // 0: not told
@@ -42,6 +43,15 @@ type Content struct {
 	TextShape uint64   // the same
 
 	Says uint64 // see link.Page.Says; only with Options.Says
+}
+
+// Size is how many bytes the content takes, about. O(links).
+func (c *Content) Size() int64 {
+	n := len(c.Links)*int(unsafe.Sizeof(Link{})) + len(c.Blocks)*8
+	for i := range c.Links {
+		n += len(c.Links[i].URL) + len(c.Links[i].Given)
+	}
+	return int64(n)
 }
 
 // A Link is a link as it stands in a document.
@@ -64,6 +74,8 @@ type Options struct {
 	Shapes       bool     // work out Content.Shapes
 	Texts        bool     // work out Content.Blocks
 	Says         []string // addresses whose words do not count in Content.Says; none: it is not worked out
+
+	Room func(bytes int64) bool // as link.Options.Room; nil: there is room for all
 }
 
 // A Reader reads bodies, one after another, in the same memory. The zero value is ready.
@@ -169,8 +181,9 @@ func withoutTokens(body []byte) []byte {
 func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	p := r.extractor.Extract(o.Body, link.Options{
 		URL: opt.URL, ContentType: o.ContentType, Links: o.Header.Values("Link"), Robots: o.Header.Values("X-Robots-Tag"),
-		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams, Actions: opt.Actions,
+		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams, Actions: opt.Actions, Room: opt.Room,
 	})
+	defer r.extractor.Shrink()
 	c.Kind = store.Page
 	c.Title, c.Canonical = p.Title, strings.Clone(p.Canonical)
 	if !p.Published.IsZero() {

@@ -305,22 +305,20 @@ func (x *Extractor) decode(body []byte, contentType string) (name string, text [
 	}
 	dec := enc.NewDecoder()
 	x.text = x.text[:0]
-	for len(body) > 0 {
+	for len(body) > 0 && len(x.text) < MaxText {
 		if cap(x.text)-len(x.text) < 64 {
-			grown := make([]byte, len(x.text), 2*cap(x.text)+len(body)+len(body)/2+64)
-			copy(grown, x.text)
-			x.text = grown
+			n := min(2*cap(x.text)+len(body)+len(body)/2, MaxText) + 64
+			if n > fewBytes && !x.take(int64(n)) {
+				break
+			}
+			x.text = append(make([]byte, 0, n), x.text...)
 		}
 		n, m, err := dec.Transform(x.text[len(x.text):cap(x.text)], body, true)
 		x.text, body = x.text[:len(x.text)+n], body[m:]
-		if err != transform.ErrShortDst {
+		if err != transform.ErrShortDst || n == 0 && m == 0 {
 			break
 		}
-		if n == 0 && m == 0 {
-			grown := make([]byte, len(x.text), 2*cap(x.text)+64)
-			copy(grown, x.text)
-			x.text = grown
-		}
 	}
+	x.page.Truncated = x.page.Truncated || len(body) > 0
 	return name, x.text, query
 }

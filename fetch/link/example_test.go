@@ -14,7 +14,7 @@ func ExampleParse() {
 
 func ExampleExtractor() {
 	var x link.Extractor
-	p := x.Extract([]byte(`<title>News</title><ul class=nav><li><a href="1.html">First</a></ul>`), link.Options{URL: "http://ex.test/news/"})
+	p := x.Extract([]byte(`<title>News</title><ul class=nav><li><a href="1.html">First</a></ul>`), link.Options{URL: "http://ex.test/news/", Paths: true})
 	fmt.Println(p.Title)
 	for i := range p.Links {
 		l := &p.Links[i]

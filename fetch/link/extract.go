@@ -25,12 +25,16 @@ type Extractor struct {
 	media []ref    // of embeds
 	urls  []byte   // the identities, one after another
 	ends  []int    // where each of them ends in urls; -1: no URL
-	room  []byte   // unescaped attribute values
+	attrs []byte   // unescaped attribute values
 	text  []byte   // the decoded body
 	spare []byte   // a URL as given
 	docs  dateRank // where Published comes from
 
-	actions bool  // Options.Actions
+	actions bool             // Options.Actions
+	paths   bool             // Options.Paths
+	room    func(int64) bool // Options.Room
+	taken   int64            // what it was called with
+	full    bool             // it has returned false
 	block   block // the run of text that is being read, see layout.go
 	latest  int   // index in refs of the link that its text was in last
 	longest [2]block
@@ -76,6 +80,7 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 		x.self = id
 		x.base.set(id)
 	}
+	x.actions, x.paths, x.room = o.Actions, o.Paths, o.Room
 	p.Charset, p.text, x.base.enc = x.decode(body, o.ContentType)
 	x.indexRules.agent = o.Agent
 	for _, v := range o.Robots {
@@ -85,7 +90,6 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 		x.header(v)
 	}
 	x.s = scanner{b: p.text}
-	x.actions = o.Actions
 	x.scan(o.Embeds)
 	if x.anchor >= 0 {
 		x.refs[x.anchor].stop = len(p.text)
@@ -100,12 +104,27 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 func (x *Extractor) reset() {
 	p := &x.page
 	*p = Page{Links: p.Links[:0], Embeds: p.Embeds[:0], nodes: p.nodes[:0], Refresh: -1, Layout: Layout{Rows: p.Layout.Rows[:0]}}
-	x.stack, x.refs, x.media, x.urls, x.ends, x.room = x.stack[:0], x.refs[:0], x.media[:0], x.urls[:0], x.ends[:0], x.room[:0]
+	x.stack, x.refs, x.media, x.urls, x.ends, x.attrs = x.stack[:0], x.refs[:0], x.media[:0], x.urls[:0], x.ends[:0], x.attrs[:0]
 	x.baseSeen, x.svg, x.inert, x.anchor, x.moved = false, 0, 0, -1, -1
 	x.titleSeen, x.titleNow, x.scriptLD = false, false, false
 	x.block, x.latest, x.longest, x.rows = block{}, -1, [2]block{}, x.rows[:0]
 	x.docs = noDate
 	x.indexRules = robots{}
+	x.taken, x.full = 0, false
+}
+
+// What a page may have taken, and how large it may be, for its Extractor to keep its memory.
+const (
+	keepsMost = 2 << 20
+	keepsText = 256 << 10
+)
+
+// Shrink gives back memory that the latest page took and ordinary ones do not need, its body included,
+// which the Extractor refers to. The Page is good no longer.
+func (x *Extractor) Shrink() {
+	if x.taken > keepsMost || len(x.page.text) > keepsText {
+		*x = Extractor{}
+	}
 }
 
 // value returns attribute a of the current tag with its character references resolved.
@@ -114,9 +133,31 @@ func (x *Extractor) value(a int) []byte {
 	if v == nil {
 		return nil
 	}
+	if n := len(x.attrs) + len(v); n > cap(x.attrs) && n > fewBytes {
+		n = max(n, 2*cap(x.attrs))
+		if !x.take(int64(n)) {
+			return nil
+		}
+		x.attrs = append(make([]byte, 0, n), x.attrs...)
+	}
 	var text []byte
-	x.room, text = unescapeAttr(x.room, v)
+	x.attrs, text = unescapeAttr(x.attrs, v)
 	return text
+}
+
+// What any page may take without asking.
+const (
+	fewLinks = 512
+	fewBytes = 64 << 10
+)
+
+// take asks for n bytes more.
+func (x *Extractor) take(n int64) bool {
+	x.taken += n
+	if x.full = x.full || x.room != nil && !x.room(x.taken); x.full {
+		x.page.Truncated = true
+	}
+	return !x.full
 }
 
 func (x *Extractor) scan(embeds bool) {
@@ -280,8 +321,12 @@ func (x *Extractor) link(a int, k Kind, nofollow bool) bool {
 }
 
 func (x *Extractor) add(r ref) bool {
-	if len(x.refs) >= MaxLinks {
+	n := len(x.refs)
+	if n >= MaxLinks || x.full {
 		x.page.Truncated = true
+		return false
+	}
+	if n >= fewLinks && n&(n-1) == 0 && !x.take(int64(n)*linkSize) { // as many again
 		return false
 	}
 	x.refs = append(x.refs, r)
@@ -383,7 +428,8 @@ func (x *Extractor) meta() {
 		if !equalFold(x.value(attrHTTPEquiv), "refresh") || x.page.Refresh >= 0 {
 			return
 		}
-		delay, url, ok := ParseRefresh(string(x.value(attrContent)))
+		content := x.value(attrContent)
+		delay, url, ok := ParseRefresh(string(content[:min(len(content), 2*MaxURL)])) // a longer URL is refused
 		if !ok {
 			return
 		}
@@ -442,13 +488,31 @@ func (x *Extractor) srcset(a int) {
 	}
 }
 
-// resolve turns the references into links and embeds.
+// resolve turns the references into links and embeds, as many as have URLs of MaxURLs bytes in all.
 func (x *Extractor) resolve(o Options) {
 	p := &x.page
+	most := 0 // bytes of URLs
 	for i := range x.refs {
-		x.refs[i].given = x.one(x.refs[i].url, o.IgnoreParams)
+		most += len(x.base.url) + 3*len(x.refs[i].url)
+	}
+	if most = min(most, MaxURLs+MaxURL); most > fewBytes && !x.take(3*int64(most)) { // as they are put together, and as they are given out
+		x.refs, x.media = x.refs[:0], x.media[:0]
+	}
+	given := 0
+	for i := range x.refs {
+		if len(x.urls)+given > MaxURLs {
+			x.refs, x.media, p.Truncated = x.refs[:i], x.media[:0], true
+			break
+		}
+		r := &x.refs[i]
+		r.given = x.one(r.url, o.IgnoreParams)
+		given += len(r.given)
 	}
 	for i := range x.media {
+		if len(x.urls)+given > MaxURLs {
+			x.media, p.Truncated = x.media[:i], true
+			break
+		}
 		x.one(x.media[i].url, nil)
 	}
 	all := string(x.urls)

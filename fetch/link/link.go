@@ -16,8 +16,16 @@ import (
 	"time"
 )
 
-// MaxLinks is how many links, and how many embeds, are taken from a page.
-const MaxLinks = 50_000
+// Limits of a page: what is beyond them is not taken, and Page.Truncated is set.
+const (
+	MaxLinks = 50_000   // links, and embeds
+	MaxURLs  = 4 << 20  // bytes of their URLs in all: 84 for each of MaxLinks
+	MaxText  = 16 << 20 // bytes of a page in UTF-8 that comes in another encoding
+)
+
+// linkSize is how many bytes a link takes, its URL apart: as a reference, as a Link, and as what the
+// caller makes of it, while the slices of the first two grow.
+const linkSize = 384
 
 // A Kind tells by what a document leads to another.
 type Kind uint8
@@ -60,6 +68,11 @@ type Options struct {
 	IgnoreParams []string // parameters dropped from links, as DropParams takes them
 	Embeds       bool     // resolve what the page embeds, too
 	Actions      bool     // tell which links act
+	Paths        bool     // keep what Page.Path needs: up to some hundred bytes for each element around a link
+
+	// Room, if set, is called before much memory is taken, with all that the page has taken and is
+	// going to, in bytes. Where it returns false nothing more is taken, and Page.Truncated is set.
+	Room func(bytes int64) bool
 }
 
 // A Page is what was read from a document. It and its strings, those of links apart, belong to
@@ -78,7 +91,7 @@ type Page struct {
 	Scripts   int    // script elements that may run
 	Routes    int    // dropped links to #! and #/ routes
 	Bad       int    // dropped references that are no URLs
-	Truncated bool   // more than MaxLinks
+	Truncated bool   // more than a limit allows was there
 	Layout    Layout
 
 	text  []byte // the body in UTF-8

@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -164,7 +165,7 @@ func TestTextAndPlace(t *testing.T) {
 <li class=item1><a href=1>One &amp; <b> two</b><img alt="three
  four"></a>
 <li class=item2><a class=k href=2>Five<a href=3>six</a></ul></nav>
-<p>para<p>para <a href=4>seven`), Options{URL: at})
+<p>para<p>para <a href=4>seven`), Options{URL: at, Paths: true})
 	want := [][2]string{
 		{"One & two three four", "html/body.x.y/nav#top/ul/li.item1/a"},
 		{"Five", "html/body.x.y/nav#top/ul/li.item2/a.k"},
@@ -244,7 +245,7 @@ func TestHostileBodies(t *testing.T) {
 		{"templates", append(fill("<template>"), "<a href=x>"...), 0},
 		{"utf-16", append([]byte("\xff\xfe"), fill("<\x00")...), 0},
 	} {
-		p := x.Extract(c.body, Options{URL: at, Embeds: true})
+		p := x.Extract(c.body, Options{URL: at, Embeds: true, Paths: true})
 		if len(p.Links) != c.links {
 			t.Errorf("%s: %d links, want %d", c.name, len(p.Links), c.links)
 		}
@@ -267,5 +268,90 @@ func TestAllocations(t *testing.T) {
 	x.Extract(page, o)
 	if n := testing.AllocsPerRun(50, func() { x.Extract(page, o) }); n > 5 {
 		t.Errorf("%v allocations a page", n)
+	}
+}
+
+// TestURLBudget: the URLs of a page take 4 MiB at most, whatever it makes them of, and a page with as
+// many links as are taken is whole where these are as long as URLs are.
+func TestURLBudget(t *testing.T) {
+	anchors := strings.Repeat("<a href=a>x</a>", MaxLinks)
+	base := "<base href=\"/" + strings.Repeat("b", 2000) + "/\">"
+	ordinary := "<base href=\"/" + strings.Repeat("b", 60) + "/\">"
+	for name, c := range map[string]struct {
+		body  string
+		whole bool
+	}{
+		"ordinary":         {ordinary + anchors, true},
+		"base":             {base + anchors, false},
+		"directory":        {anchors, false}, // the URL of the page itself is long
+		"given":            {strings.Repeat("<a href=\""+strings.Repeat("%7e", 100)+"\">x</a>", 20_000), false},
+		"embeds":           {base + strings.Repeat("<img src=a>", MaxLinks), false},
+		"links and embeds": {base + strings.Repeat("<a href=a>x</a>", 1000) + strings.Repeat("<img src=a>", MaxLinks), false},
+	} {
+		at := at
+		if name == "directory" {
+			at = "http://ex.test/" + strings.Repeat("d", 8000) + "/"
+		}
+		p := Extract([]byte(c.body), Options{URL: at, Embeds: true})
+		n := 0
+		for i := range p.Links {
+			n += len(p.Links[i].URL) + len(p.Links[i].Given)
+		}
+		for _, u := range p.Embeds {
+			n += len(u)
+		}
+		if n > MaxURLs+2*MaxURL || !c.whole && n < MaxURLs-2*MaxURL || p.Truncated == c.whole || c.whole && len(p.Links) != MaxLinks {
+			t.Errorf("%s: %d links and %d embeds, %d bytes of URLs, cut: %v", name, len(p.Links), len(p.Embeds), n, p.Truncated)
+		}
+	}
+}
+
+// TestRoomOfPage: no page takes more memory than it asked for, beyond a little, and an ordinary one
+// asks for none. Where there is no room it is cut.
+func TestRoomOfPage(t *testing.T) {
+	const few = 3 << 20 / 2
+	escaped := strings.Repeat("&amp;", 1000)
+	for name, body := range map[string]string{
+		"ordinary":   strings.Repeat("<p>some text <a href=some/path/of/a/page>x</a>", 400),
+		"links":      strings.Repeat("<a href=a>x</a>", MaxLinks),
+		"base":       "<base href=\"/" + strings.Repeat("b", 2000) + "/\">" + strings.Repeat("<a href=a>x</a>", MaxLinks),
+		"nested":     strings.Repeat("<i>"+strings.Repeat("<b>", 60)+"<a href=x></i>", 10_000),
+		"references": strings.Repeat("<a href=\"?"+escaped+"\">x</a>", 1000),
+		"encoded":    "<meta charset=euc-jp>" + strings.Repeat("\xa4\xa4", 2<<20),
+		"legacy":     "<meta charset=windows-1252>" + strings.Repeat("\x80", 6<<20),
+		"refreshes":  strings.Repeat("<noscript><meta http-equiv=refresh content='0;url=/"+strings.Repeat("r", 5000)+"'></noscript>", 1000),
+	} {
+		o := Options{URL: at, ContentType: "text/html", Actions: true}
+		var asked int64
+		o.Room = func(n int64) bool {
+			if n <= asked {
+				t.Errorf("%s: asks for %d bytes after %d", name, n, asked)
+			}
+			asked = n
+			return true
+		}
+		b := []byte(body)
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		x := new(Extractor)
+		p := x.Extract(b, o)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if live := int64(after.HeapAlloc) - int64(before.HeapAlloc); live > asked+few {
+			t.Errorf("%s: %d bytes are held, %d were asked for", name, live, asked)
+		}
+		if (asked > 0) == (name == "ordinary") {
+			t.Errorf("%s: %d bytes asked for", name, asked)
+		}
+		links, cut := len(p.Links), p.Truncated
+		runtime.KeepAlive(b)
+		o.Room = func(n int64) bool { return false }
+		if p := Extract(b, o); name == "ordinary" && (p.Truncated || len(p.Links) != links) || name != "ordinary" && (!p.Truncated || len(p.Links) > fewLinks) {
+			t.Errorf("%s: without room %d links of %d, cut: %v; with room cut: %v", name, len(p.Links), links, p.Truncated, cut)
+		}
+		if x.Shrink(); (len(x.page.text) > 0) != (name == "ordinary") {
+			t.Errorf("%s: the Extractor keeps %d bytes of text", name, len(x.page.text))
+		}
 	}
 }

@@ -7,8 +7,7 @@ import (
 
 // The place of a link is its path in the tree of elements, each with its name, class and id.
 // The tree is never built: the scanner's tags move a stack, and each entry carries the hash of
-// the path down to it. Only the entries above a link are kept, as nodes, so that the path can
-// be written when somebody asks.
+// the path down to it. Where paths are asked for, the entries above a link are kept, as nodes.
 
 // Bounds of the stack, so that hostile nesting costs neither memory nor time.
 const (
@@ -129,6 +128,9 @@ func (x *Extractor) here() (place uint32, at int32) {
 	if n == 0 {
 		return 1, -1
 	}
+	if !x.paths {
+		return max(x.stack[n-1].hash, 1), -1
+	}
 	i := n
 	for i > 0 && x.stack[i-1].node < 0 {
 		i--
@@ -146,7 +148,8 @@ func (x *Extractor) here() (place uint32, at int32) {
 }
 
 // Path returns the place of l as text, such as "html/body/ul.nav/li#first/a", from the
-// outermost element to the link's own. Elements with omitted tags are not filled in.
+// outermost element to the link's own. Elements with omitted tags are not filled in. Without
+// Options.Paths it is "".
 func (p *Page) Path(l *Link) string {
 	var parts []string
 	for at := l.node; at >= 0; at = p.nodes[at].parent {

@@ -158,7 +158,7 @@ func FuzzExtract(f *testing.F) {
 	}
 	var x Extractor
 	f.Fuzz(func(t *testing.T, b []byte, contentType, link, robots string) {
-		o := Options{URL: "http://ex.test/a/b", ContentType: contentType, Links: []string{link}, Robots: []string{robots}, Embeds: true}
+		o := Options{URL: "http://ex.test/a/b", ContentType: contentType, Links: []string{link}, Robots: []string{robots}, Embeds: true, Paths: true}
 		p := x.Extract(b, o)
 		q := Extract(b, o)
 		if len(p.Links) != len(q.Links) || p.Title != q.Title || p.Canonical != q.Canonical || p.NoFollow != q.NoFollow {

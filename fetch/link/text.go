@@ -14,8 +14,11 @@ var inText = func() map[name]bool {
 	return m
 }()
 
-// Blocks appends, for each block of text of the page (a paragraph, a cell, a heading; the title
-// too), a hash of its words to into; the lowest byte of it is how many words they are, up to 255.
+// maxBlocks is how many blocks of text of a page are told apart: more than are ever remembered of a site.
+const maxBlocks = 1 << 16
+
+// Blocks appends, for each of the first 65,536 blocks of text of the page (a paragraph, a cell, a heading;
+// the title too), a hash of its words to into; the lowest byte of it is how many words they are, up to 255.
 // shape is a hash of all words without a digit in their order, so that pages that differ in
 // numbers alone have the same. Case and what stands between words do not count, scripts and
 // styles are left out. O(length of the page).
@@ -25,8 +28,10 @@ func (p *Page) Blocks(into []uint64) (blocks []uint64, shape uint64) {
 	block, words := uint64(offset), uint64(0)
 	end := func() {
 		if words > 0 {
-			block ^= block >> 29 // so that the bits that are kept depend on all
-			into = append(into, block*prime&^0xff|min(words, 0xff))
+			if len(into) < maxBlocks {
+				block ^= block >> 29 // so that the bits that are kept depend on all
+				into = append(into, block*prime&^0xff|min(words, 0xff))
+			}
 			block, words = offset, 0
 		}
 	}
