@@ -83,9 +83,9 @@ fit: ## the numbers of the default revisit policy, from the histories of commits
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m
 
-crash: ## 1,000 kills, 10,000 power cuts, a bit flipped in every byte of every file of a small store, files cut and missing
-	FORAGE_CRASH=1 go test ./store -run 'PowerCuts|BitFlips|Truncated|MissingFiles|DiskFails' -v -timeout 120m
-	FORAGE_CRASH=1 go test ./cmd/forage -run 'DamagedStore' -v -timeout 30m
+crash: ## 1,000 kills, 10,000 power cuts, each write and sync failing in turn, a bit flipped in every byte of every file of a small store, files cut and missing, full disks
+	FORAGE_CRASH=1 go test ./store -run 'PowerCuts|BitFlips|Truncated|MissingFiles|DiskFails|Faults' -v -timeout 120m
+	FORAGE_CRASH=1 go test ./cmd/forage -run 'DamagedStore|FullDisk|PowerCut|ReadOnly|OtherUser' -v -timeout 30m
 	FORAGE_KILLS=1000 go test ./crawl -run Kill -v -timeout 180m
 
 bench-cover: ## what the set cover engines reach; makes graphs of 1 GB below BENCH_DIR

@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"forage/crawl/keep"
@@ -136,8 +137,10 @@ type Crawl struct {
 	book    ledger.Book               // accounts of cycles of discovery
 	keeper  *keep.Keeper              // nil: all pages are kept
 	paused  bool
-	closing bool  // no run may begin any more
-	err     error // the store is broken
+	full    atomic.Pointer[error] // there is no room on the disk: nothing is handed out; nil: there is
+	looked  time.Time             // when that was found out
+	closing bool                  // no run may begin any more
+	err     error                 // the store is broken
 }
 
 // Open opens or makes the store of cfg.Dir. Its errors are those of store.Open, and of a
@@ -150,7 +153,7 @@ func Open(cfg Config) (*Crawl, error) {
 		}
 		cfg.Loop = l
 	}
-	db, err := store.Open(cfg.Dir, store.Options{})
+	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true})
 	if err != nil {
 		return nil, err
 	}

@@ -293,7 +293,7 @@ func (c *cycle) rest() {
 	case c.winding || c.full:
 		c.close()
 		return
-	case c.held || crawl.paused:
+	case c.held || crawl.paused || crawl.Full() != nil:
 		return
 	case c.site.State == store.SitePaused: // the site blocks us
 		c.keep = true
@@ -345,7 +345,7 @@ func (c *cycle) stalled(now time.Time) (until time.Time, stalled bool) {
 
 // stopped reports whether nothing may be handed out now.
 func (c *cycle) stopped() bool {
-	return c.winding || c.full || c.closed || c.held || c.site.State == store.SitePaused || c.crawl().paused
+	return c.winding || c.full || c.closed || c.held || c.site.State == store.SitePaused || c.crawl().paused || c.crawl().Full() != nil
 }
 
 // windUp has the cycle end when what is under way has ended. keep: it was interrupted, and

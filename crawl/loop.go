@@ -105,6 +105,9 @@ func (l *Loop) work() {
 		l.heed()
 		l.commit()
 		now := l.clock.Now()
+		for _, c := range l.crawls {
+			c.look(now)
+		}
 		l.handOut(now)
 		l.watch(now)
 		if l.unsettled() { // what was settled without a request ends something, or lets it begin
@@ -168,6 +171,9 @@ func (l *Loop) rest(now time.Time) time.Duration {
 		wait = min(wait, l.next.Sub(now))
 	}
 	for _, c := range l.crawls {
+		if c.Full() != nil {
+			wait = min(wait, time.Second)
+		}
 		for _, r := range c.runs {
 			if r.opt.Progress != nil {
 				wait = min(wait, 200*time.Millisecond)

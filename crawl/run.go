@@ -82,6 +82,7 @@ func (c *Crawl) execute(ctx context.Context, opt Options, begin func(*run) error
 		if ctx.Err() != nil {
 			r.interrupt()
 		}
+		r.tellFull()
 		r.sub()
 	})
 	stop := context.AfterFunc(ctx, func() { l.do(r.interrupt) })

@@ -183,7 +183,7 @@ func (db *DB) Asked(host string) int64 { return db.asked.left[xxhash.Sum64String
 // returns a kill of the process does not undo that. The caller leaves it out for hosts that may be
 // asked again at once.
 func (db *DB) PutAsked(host string, at int64) error {
-	if err := db.asked.put(host, at); err != nil {
+	if err := db.disk.withRoom(func() error { return db.asked.put(host, at) }); err != nil {
 		return fmt.Errorf("note that %s is asked: %w", host, err)
 	}
 	return nil

@@ -24,6 +24,7 @@ type disk struct {
 	broken chan struct{} // closed by the first failure
 	once   sync.Once
 	err    atomic.Pointer[error]
+	room   room
 }
 
 func newDisk(files vfs.FS) *disk {
@@ -40,12 +41,21 @@ func (d *disk) failed() error {
 	return nil
 }
 
-// fail records why the database cannot go on, and does not return.
-func (d *disk) fail(err error) {
+// giveUp records why the database cannot go on.
+func (d *disk) giveUp(err error) {
+	var full *FullError
+	if noRoom(err) && !errors.As(err, &full) {
+		err = fmt.Errorf("no space left on %s: %w", d.room.dir, err)
+	}
 	d.once.Do(func() {
 		d.err.Store(&err)
 		close(d.broken)
 	})
+}
+
+// fail records why the database cannot go on, and does not return.
+func (d *disk) fail(err error) {
+	d.giveUp(err)
 	select {}
 }
 
@@ -58,6 +68,30 @@ func (d *disk) write(f func() error) error {
 		d.fail(err)
 	}
 	return nil
+}
+
+// extend does what takes room, for a part of the database, and does it again while there is none.
+// It returns an error only of a table that is not written as the store is being closed.
+func (d *disk) extend(p part, f func() error) error {
+	for {
+		if d.failed() != nil {
+			select {}
+		}
+		err := f()
+		if err == nil {
+			return nil
+		}
+		again, fatal := false, true
+		if noRoom(err) {
+			again, fatal = d.room.retry(p)
+		}
+		switch {
+		case fatal:
+			d.fail(err)
+		case !again:
+			return err
+		}
+	}
 }
 
 // await runs f, which uses the database, and returns its error, or the one that keeps f from
@@ -76,11 +110,25 @@ func (d *disk) await(f func() error) error {
 	}
 }
 
-func (d *disk) create(f func() (vfs.File, error)) (file vfs.File, err error) {
-	if err := d.write(func() (err error) { file, err = f(); return err }); err != nil {
+// withRoom does what takes a little room beside the database, in the reserve where there is no other.
+func (d *disk) withRoom(f func() error) error {
+	for {
+		err := f()
+		if err == nil || !noRoom(err) {
+			return err
+		}
+		if again, _ := d.room.retry(logPart); !again {
+			return fmt.Errorf("no space left on %s: %w", d.room.dir, err)
+		}
+	}
+}
+
+func (d *disk) create(name string, category vfs.DiskWriteCategory, f func() (vfs.File, error)) (file vfs.File, err error) {
+	p := partOf(category)
+	if err := d.extend(p, func() (err error) { file, err = f(); return err }); err != nil {
 		return nil, err
 	}
-	return diskFile{file, d}, nil
+	return diskFile{file, d, name, p}, nil
 }
 
 // Create syncs the folder before it makes a marker: the database syncs it afterwards, so that a
@@ -91,19 +139,19 @@ func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, er
 			return nil, err
 		}
 	}
-	return d.create(func() (vfs.File, error) { return d.FS.Create(name, category) })
+	return d.create(name, category, func() (vfs.File, error) { return d.FS.Create(name, category) })
 }
 
 func (d *disk) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	return d.create(func() (vfs.File, error) { return d.FS.OpenReadWrite(name, category, opts...) })
+	return d.create(name, category, func() (vfs.File, error) { return d.FS.OpenReadWrite(name, category, opts...) })
 }
 
 func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return d.create(func() (vfs.File, error) { return d.FS.ReuseForWrite(oldname, newname, category) })
+	return d.create(newname, category, func() (vfs.File, error) { return d.FS.ReuseForWrite(oldname, newname, category) })
 }
 
 func (d *disk) Rename(oldname, newname string) error {
-	return d.write(func() error { return d.FS.Rename(oldname, newname) })
+	return d.extend(logPart, func() error { return d.FS.Rename(oldname, newname) })
 }
 
 // Remove may fail: a file too many harms nothing, and the database removes it another time.
@@ -128,32 +176,54 @@ func (d *disk) OpenDir(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return diskFile{f, d}, nil
+	return diskFile{f, d, name, logPart}, nil
 }
 
 // A diskFile is a file that is written to.
 type diskFile struct {
 	vfs.File
-	d *disk
+	d    *disk
+	name string
+	part part
 }
 
 func (f diskFile) Write(p []byte) (n int, err error) {
-	err = f.d.write(func() (err error) { n, err = f.File.Write(p); return err })
+	err = f.d.extend(f.part, func() error {
+		m, err := f.File.Write(p[n:]) // the rest of it, where some had room
+		n += m
+		return err
+	})
 	return n, err
 }
 
 func (f diskFile) WriteAt(p []byte, off int64) (n int, err error) {
-	err = f.d.write(func() (err error) { n, err = f.File.WriteAt(p, off); return err })
+	err = f.d.extend(f.part, func() error {
+		m, err := f.File.WriteAt(p[n:], off+int64(n))
+		n += m
+		return err
+	})
 	return n, err
 }
 
-func (f diskFile) Sync() error     { return f.d.write(f.File.Sync) }
-func (f diskFile) SyncData() error { return f.d.write(f.File.SyncData) }
+// A sync is never tried again: what it did not bring to the disk may be gone from memory.
+
+func (f diskFile) Sync() error     { return f.sync(f.File.Sync) }
+func (f diskFile) SyncData() error { return f.sync(f.File.SyncData) }
 func (f diskFile) Close() error    { return f.d.write(f.File.Close) }
 
 func (f diskFile) SyncTo(length int64) (full bool, err error) {
-	err = f.d.write(func() (err error) { full, err = f.File.SyncTo(length); return err })
+	err = f.sync(func() (err error) { full, err = f.File.SyncTo(length); return err })
 	return full, err
+}
+
+func (f diskFile) sync(do func() error) error {
+	return f.d.write(func() error {
+		err := do()
+		if err != nil {
+			err = fmt.Errorf("sync %s: %w", f.name, err) // the system tells no name
+		}
+		return err
+	})
 }
 
 // engineLog drops what the database logs of its own housekeeping. Fatal is for a database that cannot

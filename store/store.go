@@ -16,6 +16,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -23,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -44,13 +46,17 @@ var ErrNotStore = errors.New("not a forage store")
 // Options say how a store is opened. The zero value works.
 type Options struct {
 	FS        vfs.FS // nil: the disk, with a lock; tests give a file system in memory
-	MemTable  uint64 // bytes written before a flush; 0: 16 MiB
+	MemTable  uint64 // bytes written before a flush; 0: 16 MiB, less on a small file system
 	MustExist bool   // fs.ErrNotExist instead of a new store
 	ReadOnly  bool   // see the store as it is now, whatever a writer does later; implies MustExist
 
 	// Repair, if set, has damaged files put right before the store is opened, as far as they can
 	// be, and is told of each. What was there is kept in a folder beside the database.
 	Repair func(Problem)
+
+	// WaitForRoom has the store bear a full file system, once it is open: see Room. Without it, or
+	// before, a write that finds no room fails, and with it the store.
+	WaitForRoom bool
 
 	step func() error // called before each write of a migration; tests interrupt it
 }
@@ -132,6 +138,17 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 			db.owner = nil
 		}
 	}
+	db.disk.room.files, db.disk.room.dir = db.disk.FS, dir
+	if usage, e := db.disk.FS.GetDiskUsage(dir); opt.MemTable == 0 && e == nil {
+		opt.MemTable = memTable(usage.TotalBytes)
+	}
+	opt.MemTable = cmp.Or(opt.MemTable, 16<<20)
+	db.disk.room.keep = 2 * opt.MemTable
+	if opt.WaitForRoom {
+		if err := db.disk.room.enough(); err != nil {
+			return nil, err
+		}
+	}
 	if err := db.open(folder, opt); err != nil {
 		return nil, err
 	}
@@ -143,6 +160,11 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	}}
 	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
 		return nil, errors.Join(err, db.shut())
+	}
+	if opt.WaitForRoom {
+		if err := db.disk.room.begin(); err != nil {
+			return nil, errors.Join(err, db.shut())
+		}
 	}
 	if !opt.ReadOnly {
 		if db.asked, err = openAsked(db.disk.FS, filepath.Join(dir, "asked")); err != nil {
@@ -236,9 +258,6 @@ func (db *DB) readNumbers() error {
 }
 
 func options(files *disk, opt Options) *pebble.Options {
-	if opt.MemTable == 0 {
-		opt.MemTable = 16 << 20
-	}
 	o := &pebble.Options{
 		FS:                 files,
 		CacheSize:          32 << 20,
@@ -249,7 +268,19 @@ func options(files *disk, opt Options) *pebble.Options {
 		ErrorIfNotExists:   opt.MustExist,
 		Logger:             engineLog{files},
 		// Without this the database ends the process. Whoever reads is told, see readError.
-		EventListener: &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}},
+		EventListener: &pebble.EventListener{
+			DataCorruption: func(pebble.DataCorruptionInfo) {},
+			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+				waits := flushPart
+				if strings.Contains(info.Reason, "L0") { // for the first level to be compacted
+					waits = compactPart
+				}
+				if err := files.room.stall(waits); err != nil {
+					files.giveUp(err)
+				}
+			},
+			WriteStallEnd: func() { files.room.stall(logPart) },
+		},
 		// One compaction at a time: fetching needs the cores more.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 	}
@@ -300,6 +331,8 @@ func checkFolder(dir string, mustExist, repair bool) error {
 // Close commits what is left, syncs, and gives the store free.
 func (db *DB) Close() error {
 	err := db.Sync()
+	db.disk.room.end()
+	defer db.disk.room.close()
 	if db.disk.failed() != nil { // the database is not to be touched any more
 		return errors.Join(err, db.leave())
 	}
@@ -311,7 +344,8 @@ func (db *DB) Close() error {
 	db.mu.Unlock()
 	err = errors.Join(err, db.shut())
 	if db.asked != nil {
-		err = errors.Join(err, db.asked.close(err == nil))
+		done := err == nil
+		err = errors.Join(err, db.disk.withRoom(func() error { return db.asked.close(done) }))
 	}
 	return errors.Join(err, db.leave())
 }

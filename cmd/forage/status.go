@@ -43,7 +43,12 @@ most new pages, each of which adds to those before it; with more than three site
 				if err != nil {
 					return err
 				}
-				s.Running = callOf(cmd.Context()).owner != nil
+				if own := callOf(cmd.Context()).owner; own != nil {
+					s.Running = true
+					if full := own.crawl.Full(); full != nil {
+						s.Waits = full.Error()
+					}
+				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), s)
 				}
@@ -64,6 +69,7 @@ type status struct {
 	Queued  int64 `json:"queued"`
 	Cycles  int   `json:"cycles"`
 	Running bool  `json:"running"`
+	Waits   any   `json:"waits"` // why the running crawl fetches nothing: there is no room on the disk
 
 	Documents  int64 `json:"documents"`  // pages, feeds and sitemaps
 	Duplicates int64 `json:"duplicates"` // pages that repeat others, and are not listed
@@ -239,6 +245,9 @@ func (s *status) print(w io.Writer, hubs bool) error {
 	fmt.Fprintf(w, "%s, %s, %d queued, %s", plural(int64(s.Sites), "site"), plural(s.Pages, "page"), s.Queued, plural(int64(s.Cycles), "cycle"))
 	if s.Running {
 		fmt.Fprint(w, ", a crawl is running")
+	}
+	if s.Waits != nil {
+		fmt.Fprintf(w, " and waits: %s", s.Waits)
 	}
 	fmt.Fprint(w, "\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -1,0 +1,67 @@
+package crawl
+
+import "time"
+
+// roomInterval is how often the room on the disk is looked at. The store has a reserve for what is
+// written meanwhile, and what is under way then.
+const roomInterval = 100 * time.Millisecond
+
+// look pauses the crawl while there is no room on the disk of its store: what is under way is
+// finished and written, nothing more is handed out. Its runs may be interrupted meanwhile.
+func (c *Crawl) look(now time.Time) {
+	if c.err != nil || now.Sub(c.looked) < roomInterval {
+		return
+	}
+	c.looked = now
+	err, was := c.db.Room(), c.full.Load() != nil
+	switch {
+	case err != nil && !was:
+		c.full.Store(&err)
+		c.eachOpen(func(cy *cycle) {
+			for _, b := range cy.backlogs {
+				c.loop.queue.Spill(b.host.id)
+			}
+		})
+		for _, r := range c.runs {
+			r.tellFull()
+		}
+	case err == nil && was:
+		c.full.Store(nil)
+		for _, r := range c.runs {
+			r.opt.Log.Warn("there is room again, the crawl goes on")
+		}
+		c.eachOpen(func(cy *cycle) {
+			for _, b := range cy.backlogs {
+				c.loop.wake(b.host)
+			}
+			cy.touch()
+		})
+	}
+}
+
+// eachOpen calls f for each open cycle.
+func (c *Crawl) eachOpen(f func(*cycle)) {
+	for _, r := range c.runs {
+		for _, cy := range r.cycles {
+			if !cy.closed {
+				f(cy)
+			}
+		}
+	}
+}
+
+// tellFull says that the run waits for room, if it does.
+func (r *run) tellFull() {
+	if err := r.crawl.Full(); err != nil {
+		r.opt.Log.Warn(err.Error() + "; it waits until there is room")
+	}
+}
+
+// Full returns why nothing is fetched for want of room on the disk, nil where there is room. It may
+// be called at any time.
+func (c *Crawl) Full() error {
+	if err := c.full.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
