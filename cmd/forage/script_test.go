@@ -25,7 +25,15 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"forage": func() { os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:])) },
+		"forage": func() {
+			code := run(context.Background(), os.Stdout, os.Stderr, os.Args[1:])
+			if name := os.Getenv("FORAGE_TEST_PEAK"); name != "" {
+				if err := copyStatus(name); err != nil {
+					panic(err)
+				}
+			}
+			os.Exit(code)
+		},
 	})
 }
 
