@@ -43,8 +43,8 @@ func (c *cgit) at(st *state, r *request, past []commit) (t int64, suffix string,
 		return st.now, suffix, true
 	default:
 		for i := range 3 {
-			if h == branch(i) { // they stopped when they were old
-				return st.now - int64(60*(i+1))*24*3600, "?h=" + h, true
+			if h == branch(i) {
+				return branchTip(i), "?h=" + h, true
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func (g *gitweb) at(st *state, name string, past []commit) (t int64, id string, 
 	}
 	for i := range 3 {
 		if strings.TrimPrefix(name, "refs/heads/") == branch(i) {
-			return st.now - int64(60*(i+1))*24*3600, name, true
+			return branchTip(i), name, true
 		}
 	}
 	return 0, "", false
@@ -248,7 +248,7 @@ func (g *gitweb) tree(st *state, r *request, t int64, id, f string) *answer {
 			continue
 		}
 		d := strings.TrimSuffix(prefix+name, "/")
-		h := hash("tree "+d, len(rows), t)
+		h := g.folderID(d, t)
 		p.f("<tr><td class=\"mode\">drwxr-xr-x</td><td class=\"list\"><a href=\"%s\">%s</a></td><td class=\"link\"><a href=\"%s\">tree</a> | <a href=\"%s\">history</a></td></tr>",
 			gwURL("tree", "f", d, "h", h, "hb", id), name, gwURL("tree", "f", d, "h", h, "hb", id), gwURL("history", "f", d, "h", h, "hb", id))
 	}

@@ -68,6 +68,21 @@ func fileName(it *item, now int64) string {
 // branch is the name of one of the branches that were left behind.
 func branch(i int) string { return vocabulary[220+i] }
 
+// branchTip is when the last commit was made to a branch: they stopped when the site was not yet visited.
+func branchTip(i int) int64 { return Start.Unix() - int64(60*(i+1))*24*3600 }
+
+// folderID names the contents of a folder at a time, which are those of the latest commit to it.
+func (g *repository) folderID(path string, t int64) string {
+	n, _ := slices.BinarySearchFunc(g.commits, t+1, func(k commit, t int64) int { return cmp.Compare(k.time, t) })
+	for n--; n >= 0; n-- {
+		k := &g.commits[n]
+		if strings.HasPrefix(fileName(k.it, k.time), path+"/") {
+			return hash("tree "+path, k.it.n, k.time)
+		}
+	}
+	return hash("tree "+path, 0, 0)
+}
+
 // past are the commits up to now, the latest first.
 func (g *repository) past(st *state) []commit {
 	n, _ := slices.BinarySearchFunc(g.commits, st.now+1, func(k commit, t int64) int { return cmp.Compare(k.time, t) })
