@@ -1,6 +1,7 @@
 package yield
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -17,35 +18,44 @@ const (
 	ownShare = 8
 	ownWords = 20
 	maxSeen  = 1 << 16 // hashes of texts that a site remembers
+	rowLen   = 8       // of them that share a row of the table, a line of the cache
 )
 
-// A reader remembers the texts of pages, by hash, in a table that forgets: where two hashes want
-// one place the later has it. What is forgotten counts as new, so that pages are rather fetched.
+// A reader remembers the texts of pages, by hash, in a table that forgets: a hash has its place in one
+// row of rowLen, the one met last in front, and in a full row the one that was met longest ago makes
+// room. What is forgotten counts as new, so that pages are rather fetched. With a single place a hash,
+// as few as a thousand known texts pushed each other out of a table of 65,536 often enough for every
+// other filtered list of a shop to count as content.
 type reader struct {
-	texts []uint64
+	texts []uint64 // rows of rowLen; 0: nothing
 	held  int
 }
 
-// remember returns whether a hash was met before, and remembers it.
+// remember returns whether a hash was met before, and remembers it. O(rowLen).
 func (r *reader) remember(h uint64) bool {
 	if 2*r.held >= len(r.texts) && len(r.texts) < maxSeen {
 		old := r.texts
 		r.texts, r.held = make([]uint64, max(1<<8, 4*len(old))), 0
-		for _, h := range old {
-			if h != 0 {
-				r.remember(h)
+		for row := 0; row < len(old); row += rowLen {
+			for i := rowLen - 1; i >= 0; i-- { // the one met last comes to stand in front again
+				if h := old[row+i]; h != 0 {
+					r.remember(h)
+				}
 			}
 		}
 	}
-	at := &r.texts[h>>8&uint64(len(r.texts)-1)]
-	if *at == h {
-		return true
+	at := int(h>>8) & (len(r.texts)/rowLen - 1) * rowLen
+	row := r.texts[at : at+rowLen]
+	i := slices.Index(row, h)
+	met := i >= 0
+	if !met {
+		if i = rowLen - 1; row[i] == 0 {
+			r.held++
+		}
 	}
-	if *at == 0 {
-		r.held++
-	}
-	*at = h
-	return false
+	copy(row[1:i+1], row[:i])
+	row[0] = h
+	return met
 }
 
 // Doubts reports whether the text of a page should be given to Read: its URL has parameters, or a

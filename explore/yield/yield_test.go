@@ -421,6 +421,32 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestRemember: what is met again is known again as long as the table has room for it.
+func TestRemember(t *testing.T) {
+	var s Site
+	const n = maxSeen / 4
+	again := 0
+	for pass := range 2 {
+		for i := range n {
+			if s.remember(uint64(i+1) * 0x9e3779b97f4a7c15) {
+				if again++; pass == 0 {
+					t.Fatalf("hash %d is known before it was met", i)
+				}
+			}
+		}
+	}
+	if again < n*999/1000 {
+		t.Errorf("%d of %d hashes are known when they are met again", again, n)
+	}
+	// What is met all the time stays, whatever comes once.
+	for i := range 10 * maxSeen {
+		s.remember(uint64(i+1) * 0xc2b2ae3d27d4eb4f)
+		if !s.remember(0x9e3779b97f4a7c15) {
+			t.Fatalf("a hash that is met all the time is forgotten after %d others", i)
+		}
+	}
+}
+
 func TestDoubts(t *testing.T) {
 	for url, want := range map[string]bool{"/a?b=c": true, "/r/0a1b2c3d/f": true, "/a;sid=1/b": true, "/cal/2021/4": false, "/a/b": false} {
 		if got := Doubts(url); got != want {
