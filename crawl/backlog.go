@@ -256,7 +256,7 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 	}
 	if it.work == fetchNew {
 		switch {
-		case c.variant(b, d), !named && b.defers(d):
+		case c.variant(b, d), c.misguided(b, d), !named && b.defers(d):
 			return into, true
 		case named && c.due(d) == dueNever:
 			c.stop(b, d)

@@ -26,6 +26,11 @@ func (w *worth) known() (groups []string) {
 		groups = append(groups, fmt.Sprintf("%+v", *n))
 	}
 	slices.Sort(groups[all.Len():])
+	copies := reflect.ValueOf(&w.copies).Elem().FieldByName("routes")
+	for _, template := range copies.MapKeys() {
+		groups = append(groups, fmt.Sprintf("%s %+v", template, copies.MapIndex(template).Elem()))
+	}
+	slices.Sort(groups[all.Len()+len(w.left):])
 	return append(groups, fmt.Sprint(site.FieldByName("once")), fmt.Sprint(w.told, w.unlisted, w.nofollow))
 }
 

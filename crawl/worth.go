@@ -23,6 +23,7 @@ type worth struct {
 	told     uint32 // what site was told: documents that became known, outcomes, documents left out
 	past     past
 	params   yield.Params
+	copies   yield.Canonicals
 	off      bool                // everything is fetched: crawl --all
 	unlisted bool                // the site's own seed asks not to be listed, so that this says nothing
 	nofollow map[graph.Node]bool // documents that only links with rel=nofollow lead to
@@ -109,6 +110,7 @@ func (c *cycle) learn(d *store.Doc) {
 	if w.off {
 		return
 	}
+	c.learnCanonical(d)
 	e := event{at: d.Learned, url: c.place(d.URL), left: stopped, o: brought(d)}
 	w.unlisted = w.unlisted || e.o == yield.NoIndex && d.Seed
 	switch {
@@ -283,6 +285,12 @@ func (c *cycle) stop(b *backlog, d *store.Doc) {
 	if s, ok := c.worth.site.Stopped(c.place(d.URL)); ok {
 		group = s.Group
 	}
+	c.putAside(b, d, group)
+	c.original(d)
+}
+
+// putAside leaves out a document with a group.
+func (c *cycle) putAside(b *backlog, d *store.Doc, group string) {
 	c.worth.leave(group, d.ID)
 	c.worth.tells(d, event{url: c.place(d.URL), left: true})
 	c.leaveOut(b, d, store.StoppedReason+group)
@@ -352,6 +360,7 @@ func (a *answer) judge() {
 	w.unlisted = w.unlisted || o == yield.NoIndex && d.Seed
 	d.Yield = uint8(o)
 	w.tells(d, event{url: url, o: o})
+	c.learnCanonical(d)
 	a.compareParams(url, o == yield.Leads)
 }
 
@@ -362,6 +371,58 @@ func (c *cycle) isCopy(d *store.Doc) {
 		d.Yield = uint8(yield.Canonical)
 		c.worth.tells(d, event{url: c.place(d.URL), o: yield.Canonical})
 	}
+}
+
+// learnCanonical learns from a document that was fetched how the canonical URLs of copies are made of their
+// own.
+func (c *cycle) learnCanonical(d *store.Doc) {
+	switch {
+	case d.State != store.Fetched:
+	case d.Kind == store.Page && d.Canonical != "" && c.site.scope.Contains(d.Canonical):
+		c.worth.copies.Fetched(c.place(d.URL), c.place(d.Canonical))
+	case d.Kind == store.Page:
+		c.worth.copies.Fetched(c.place(d.URL), "")
+	case d.Via == store.ViaCanonical && c.site.scope.Contains(d.Given):
+		c.worth.copies.Missed(c.place(d.Given))
+	}
+}
+
+// original has the page found of which a document that is left out would be a copy, as far as others like
+// it tell: it may be known by copies alone. It is a document that d led to, by canonical.
+func (c *cycle) original(d *store.Doc) {
+	url, ok := c.worth.copies.Guess(c.place(d.URL))
+	if !ok || d.FoundOn == graph.None {
+		return
+	}
+	by, err := c.crawl().doc(d.FoundOn)
+	if err != nil {
+		c.crawl().fail(err)
+		return
+	}
+	c.target(by, &document.Link{URL: strings.TrimSuffix(d.URL, c.place(d.URL)) + url, Given: d.URL, Kind: store.ViaCanonical, NoFollow: d.NoFollow})
+}
+
+// misguided leaves d out, which waits, if it is the original of a copy that is left out, but nothing would
+// be made of that copy's URL any more, as there was nothing at others made so. It reports whether it did.
+func (c *cycle) misguided(b *backlog, d *store.Doc) bool {
+	if d.Via != store.ViaCanonical || d.Given == "" {
+		return false
+	}
+	id, err := c.crawl().db.Find(d.Given)
+	if err != nil || id == d.ID {
+		return false
+	}
+	of, err := c.crawl().doc(id)
+	if err != nil {
+		c.crawl().fail(err)
+		return false
+	}
+	group, left := strings.CutPrefix(of.Reason, store.StoppedReason)
+	if url, ok := c.worth.copies.Guess(c.place(d.Given)); !left || of.State != store.Skipped || ok && url == c.place(d.URL) {
+		return false
+	}
+	c.putAside(b, d, group)
+	return true
 }
 
 // compareParams learns from a page which parameters of URLs do not change it.
@@ -452,10 +513,7 @@ func (c *cycle) variant(b *backlog, d *store.Doc) bool {
 			break
 		}
 	}
-	group := "?" + name + "="
-	c.worth.leave(group, d.ID)
-	c.worth.tells(d, event{url: c.place(d.URL), left: true})
-	c.leaveOut(b, d, store.StoppedReason+group)
+	c.putAside(b, d, "?"+name+"=")
 	return true
 }
 

@@ -206,7 +206,12 @@ func nameOf(text []byte) string {
 
 // template returns the group of a URL's template.
 func (s *Site) template(path, query string, grow bool) int32 {
-	b := append(s.buf[:0], byTemplate)
+	s.buf = appendTemplate(append(s.buf[:0], byTemplate), path, query)
+	return s.group(s.buf, grow, false)
+}
+
+// appendTemplate appends the template of a URL.
+func appendTemplate(b []byte, path, query string) []byte {
 	n, last := 0, ""
 	for rest, more := strings.TrimPrefix(path, "/"), true; more && n <= maxSegments; {
 		var text string
@@ -252,8 +257,7 @@ func (s *Site) template(path, query string, grow bool) int32 {
 			b = append(appendMasked(b, name), '=')
 		}
 	}
-	s.buf = b
-	return s.group(b, grow, false)
+	return b
 }
 
 // appendMasked appends a name, with # for each number in it, ~ for a hash.
