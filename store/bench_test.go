@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"testing"
 
 	"forage/graph"
@@ -33,4 +34,29 @@ func BenchmarkDoc(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkCommit commits windows of ten documents to a store on the disk, as a crawl does,
+// without waiting for the disk, and in the end waits for it.
+func BenchmarkCommit(b *testing.B) {
+	db, err := Open(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		for i := range 10 {
+			d := typical
+			d.URL, d.stored = fmt.Sprintf("https://www.example.org/%d/%d", n, i), false
+			if _, err := db.Add(&d); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := db.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
 }

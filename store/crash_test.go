@@ -116,7 +116,7 @@ func cutPower(t *testing.T, seed uint64) (cuts, ahead int) {
 	open()
 	must(db.AddSite(&Site{Name: "a.test", Rules: Rules{Scope: "host", Within: "a.test"}}))
 	docs := 0
-	for range 40 {
+	for range 4 + race.Fewer(36) {
 		for range 1 + r.IntN(25) {
 			d := &Doc{URL: fmt.Sprintf("http://a.test/%d", docs), Title: strings.Repeat("x", r.IntN(300)), Site: 1, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
 			if r.IntN(60) == 0 {

@@ -79,12 +79,24 @@ func openError(folder string, err error) error {
 	return damaged(folder, err.Error())
 }
 
+// trusting runs f, in which the database takes what it reads on trust and panics where that is
+// garbled, and makes the panic an error.
+func trusting(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return f()
+}
+
 // A state is what the files of a database tell without the database being opened for writing,
 // which may delete what it does not know.
 type state struct {
 	new      bool     // there is nothing yet
-	manifest string   // its name
-	tables   []string // the names of the tables in use, ascending; of all, where that is not known
+	manifest string   // the name of the list of tables; "": nothing leads to one
+	all      []string // the names of the tables that are there, ascending
+	tables   []string // of those in use; all, where that is not known
 	flushed  uint64   // the last commit that is in them
 	logs     logEnd
 	synced   uint64 // the last commit that was on the disk, as COMMITS says
@@ -126,28 +138,24 @@ func inspect(files vfs.FS, folder string) (*state, error) {
 		return nil, err
 	}
 	slices.Sort(names)
-	var all []string
-	marker, format := "", false
+	format := false
 	for _, name := range names {
 		format = format || strings.HasPrefix(name, "marker.format-version.")
-		if strings.HasPrefix(name, "marker.manifest.") {
-			marker = name
-			_, s.manifest, _ = strings.Cut(strings.TrimPrefix(name, "marker.manifest."), ".")
+		if value, ok := strings.CutPrefix(name, "marker.manifest."); ok {
+			_, s.manifest, _ = strings.Cut(value, ".")
 		}
 		if strings.HasSuffix(name, ".sst") {
-			all = append(all, name)
+			s.all = append(s.all, name)
 		}
 	}
-	s.tables = all
-	if s.synced, err = readCommits(files, folder); err != nil {
-		if !errors.As(err, &s.counter) && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			s.counter = damaged(files.PathJoin(folder, commitsName), "it is missing")
-		}
+	s.tables = s.all
+	// COMMITS first: whatever it promises must be in what is read after it.
+	if s.synced, err = readCommits(files, folder); errors.Is(err, fs.ErrNotExist) {
+		s.counter = damaged(files.PathJoin(folder, commitsName), "it is missing")
+	} else if err != nil && !errors.As(err, &s.counter) {
+		return nil, err
 	}
-	if marker != "" {
+	if s.manifest != "" {
 		if err := s.lookTables(files, folder); err != nil {
 			return nil, err
 		}
@@ -155,47 +163,46 @@ func inspect(files vfs.FS, folder string) (*state, error) {
 	if s.logs, err = readLogs(files, folder, s.flushed, false, nil); err != nil {
 		return nil, err
 	}
-	if marker == "" || !format {
-		if len(s.tables) == 0 && s.logs.last == 0 && s.synced == 0 {
-			s.new, s.counter = true, nil // or its making was interrupted, before there was anything in it
-			return s, nil
-		}
-		missing := "marker.manifest.*"
-		if marker != "" {
-			missing = "marker.format-version.*"
-		}
-		s.broken = []*DamagedError{damaged(files.PathJoin(folder, missing), "it is missing, though there are files that it should lead to")}
+	numbered := s.flushed > 0 || s.synced > 0 || s.logs.last > 0 || s.logs.behind > 0
+	if !numbered {
+		s.counter = nil // nothing was committed, or by a version that did not number it
 	}
-	if len(s.broken) > 0 {
-		return s, nil
-	}
-	if s.flushed == 0 && s.logs.last == 0 && s.synced == 0 { // of a version that did not number its commits
-		s.counter = nil
-	}
-	end := s.logs
 	switch {
-	case end.behind > 0:
-		e := end.cut
-		if e == nil {
-			e = damaged(files.PathJoin(folder, "*.log"), "")
-		}
-		e.What = strings.TrimPrefix(fmt.Sprintf("%s; commits %d to %d are missing, later ones are there", e.What, end.last+1, end.behind-1), "; ")
-		s.lost = append(s.lost, e)
-	case end.last < s.synced:
-		e := end.cut
-		if e == nil {
-			e = damaged(files.PathJoin(folder, "*.log"), "the last log was cut or is missing")
-		}
-		e.What = fmt.Sprintf("%s; %d commits had been synced, the last %d are missing", e.What, s.synced, s.synced-end.last)
-		s.lost = append(s.lost, e)
-		s.tail = end.cut == nil || end.torn
-	}
-	if len(s.lost) > 0 { // an older list of tables may be what makes them look lost
-		if e := manifestDamage(files, files.PathJoin(folder, s.manifest)); e != nil {
-			s.broken, s.tables = append(s.broken, e), all
-		}
+	case s.manifest != "" && format:
+		s.findLost(files, folder)
+	case len(s.all) == 0 && !numbered:
+		s.new = true // its making was interrupted before there was anything in it
+	case s.manifest == "":
+		s.broken = []*DamagedError{damaged(files.PathJoin(folder, "marker.manifest.*"), "it is missing, though there are files that it should lead to")}
+	default:
+		s.broken = []*DamagedError{damaged(files.PathJoin(folder, "marker.format-version.*"), "it is missing, though there is something in the database")}
 	}
 	return s, nil
+}
+
+// findLost finds out which commits are missing.
+func (s *state) findLost(files vfs.FS, folder string) {
+	if len(s.broken) > 0 {
+		return // they may be in there
+	}
+	e, end := s.logs.cut, s.logs
+	if e == nil {
+		e = damaged(files.PathJoin(folder, "*.log"), "one was cut or is missing")
+	}
+	switch {
+	case end.behind > 0:
+		e.What += fmt.Sprintf("; commits %d to %d are missing, later ones are there", end.last+1, end.behind-1)
+	case end.last < s.synced:
+		e.What += fmt.Sprintf("; %d commits had been synced, the last %d are missing", s.synced, s.synced-end.last)
+		s.tail = end.cut == nil || end.torn
+	default:
+		return
+	}
+	s.lost = append(s.lost, e)
+	// An older list of the tables may be what makes them look lost.
+	if e := manifestDamage(files, files.PathJoin(folder, s.manifest)); e != nil {
+		s.broken, s.tables = append(s.broken, e), s.all
+	}
 }
 
 // tablesOnly is a file system that shows of the files in a folder those that name the tables,
@@ -249,7 +256,7 @@ func (s *state) lookTables(files vfs.FS, folder string) error {
 	if !errors.As(err, &d) {
 		return err
 	}
-	all, view := s.tables, tablesOnly{FS: files}
+	view := tablesOnly{FS: files}
 	for _, m := range tableOf.FindAllStringSubmatch(d.What, -1) {
 		n, _ := strconv.ParseUint(m[1], 10, 64)
 		name := tableName(n)
@@ -261,7 +268,7 @@ func (s *state) lookTables(files vfs.FS, folder string) error {
 		s.broken = append(s.broken, damaged(files.PathJoin(folder, name), what))
 	}
 	if e := manifestDamage(files, files.PathJoin(folder, s.manifest)); e != nil {
-		s.broken, s.tables = slices.Insert(s.broken, 0, e), all
+		s.broken, s.tables = slices.Insert(s.broken, 0, e), s.all
 	} else {
 		open(view, true) // it may tell the tables in use all the same
 	}
@@ -334,9 +341,11 @@ func verify(files vfs.FS, folder string) (*state, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := options(newDisk(files), Options{})
-		o.EnsureDefaults()
-		if err := errors.Join(new(pebble.Options).Parse(string(b), nil), o.CheckCompatibility(folder, string(b))); err != nil {
+		if err := trusting(func() error {
+			o := options(newDisk(files), Options{})
+			o.EnsureDefaults()
+			return errors.Join(new(pebble.Options).Parse(string(b), nil), o.CheckCompatibility(folder, string(b)))
+		}); err != nil {
 			s.lost = append(s.lost, damaged(files.PathJoin(folder, name), err.Error()))
 		}
 	}

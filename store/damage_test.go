@@ -312,6 +312,27 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
+// TestGarbledOptions: what the database wrote of its options, and takes on trust, is not taken on
+// trust.
+func TestGarbledOptions(t *testing.T) {
+	s := makeSample(t)
+	for name, b := range s.files {
+		if !strings.HasPrefix(name, "OPTIONS") {
+			continue
+		}
+		for _, garbled := range []string{
+			strings.Replace(string(b), "comparer=leveldb", "comparer=leveldc", 1),
+			strings.Replace(string(b), "merger=", "nerger=", 1),
+			strings.Replace(string(b), "[Options]", "[Qptions]", 1),
+			"",
+		} {
+			if v := s.tryDamage(t, fmt.Sprintf("%s is\n%.300s", name, garbled), name, []byte(garbled), nil); v.lost > 0 {
+				t.Errorf("%s is\n%.300s: %d keys lost", name, garbled, v.lost)
+			}
+		}
+	}
+}
+
 func (e *DamagedError) file() string {
 	if e == nil {
 		return ""

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"forage/internal/race"
 )
 
 const errDisk = syscall.EIO
@@ -33,16 +35,20 @@ func (f *failAfter) MaybeError(op errorfs.Op) error {
 // disk works again.
 func TestDiskFails(t *testing.T) {
 	failed := map[string]int{}
-	for n := int64(0); ; n++ {
+	step := int64(1)
+	if race.Enabled {
+		step = 7
+	}
+	for n := int64(0); ; n += step {
 		fsys := vfs.NewCrashableMem()
 		fault := &failAfter{}
 		fault.left.Store(n)
 		opt := Options{FS: errorfs.Wrap(fsys, fault), MemTable: 64 << 10}
 		synced := 0
-		step, err := "Open", error(nil)
+		call, err := "Open", error(nil)
 		var db *DB
 		if db, err = Open("crawl", opt); err == nil {
-			step, err = "AddSite", db.AddSite(&Site{Name: "a"})
+			call, err = "AddSite", db.AddSite(&Site{Name: "a"})
 			for i := range 8 {
 				if err != nil {
 					break
@@ -50,20 +56,20 @@ func TestDiskFails(t *testing.T) {
 				for j := range 40 { // some memtables altogether
 					err = errors.Join(err, addPage(db, fmt.Sprintf("http://a/%d/%d/%s", i, j, strings.Repeat("x", 400))))
 				}
-				if step = "Sync"; err == nil {
+				if call = "Sync"; err == nil {
 					if err = db.Sync(); err == nil {
 						synced = 40 * (i + 1)
 					}
 				}
 			}
 			if e := db.Close(); err == nil {
-				step, err = "Close", e
+				call, err = "Close", e
 			}
 		}
 		if err != nil {
-			failed[step]++
+			failed[call]++
 			if !errors.Is(err, errDisk) {
-				t.Fatalf("operation %d fails: %s returns %v", n, step, err)
+				t.Fatalf("operation %d fails: %s returns %v", n, call, err)
 			}
 		}
 		after, e := Open("crawl", Options{FS: fsys.CrashClone(vfs.CrashCloneCfg{})})

@@ -362,44 +362,43 @@ var (
 	errNoBlock  = errors.New("no block of records")
 )
 
-// decodeBlock returns the records of a block, errNoBlock if it is another kind of block. The
-// decoder trusts what it is given, and panics where that is something else.
+// decodeBlock returns the records of a block, errNoBlock if it is another kind of block.
 func decodeBlock(b []byte, how block.CompressionIndicator) (recs []rec, err error) {
-	defer func() {
-		if recover() != nil {
-			recs, err = nil, errNoBlock
+	if err := trusting(func() error {
+		n := len(b)
+		if how != block.NoCompressionIndicator {
+			if n, err = block.DecompressedLen(how, b); err != nil || n > 1<<30 {
+				return errNoBlock
+			}
 		}
-	}()
-	n := len(b)
-	if how != block.NoCompressionIndicator {
-		if n, err = block.DecompressedLen(how, b); err != nil || n > 1<<30 {
-			return nil, errNoBlock
+		data := make([]byte, n, max(n, 8)) // aligned, as the decoder wants it
+		if how == block.NoCompressionIndicator {
+			copy(data, b)
+		} else if err := block.DecompressInto(how, b, data); err != nil {
+			return err
 		}
-	}
-	data := make([]byte, n, max(n, 8)) // aligned, as the decoder wants it
-	if how == block.NoCompressionIndicator {
-		copy(data, b)
-	} else if err := block.DecompressInto(how, b, data); err != nil {
-		return nil, errNoBlock
-	}
-	var (
-		d  colblk.DataBlockDecoder
-		it colblk.DataBlockIter
-	)
-	if !isBlock(data) {
-		return nil, errNoBlock
-	}
-	d.Init(&blockSchema, data)
-	it.InitOnce(&blockSchema, pebble.DefaultComparer, nil)
-	if err := it.Init(&d, block.NoTransforms); err != nil {
-		return nil, errNoBlock
-	}
-	for kv := it.First(); kv != nil; kv = it.Next() {
-		r := rec{key: slices.Clone(kv.K.UserKey), val: slices.Clone(kv.InPlaceValue()), trailer: kv.K.Trailer}
-		if n := len(recs); n > 0 && !recs[n-1].before(&r, 0, 0) {
-			return nil, errNoBlock
+		if !isBlock(data) {
+			return errNoBlock
 		}
-		recs = append(recs, r)
+		var (
+			d  colblk.DataBlockDecoder
+			it colblk.DataBlockIter
+		)
+		d.Init(&blockSchema, data)
+		it.InitOnce(&blockSchema, pebble.DefaultComparer, nil)
+		if err := it.Init(&d, block.NoTransforms); err != nil {
+			return err
+		}
+		for kv := it.First(); kv != nil; kv = it.Next() {
+			r := rec{key: slices.Clone(kv.K.UserKey), val: slices.Clone(kv.InPlaceValue()), trailer: kv.K.Trailer}
+			if n := len(recs); n > 0 && !recs[n-1].before(&r, 0, 0) {
+				return errNoBlock
+			}
+			recs = append(recs, r)
+		}
+		return nil
+	}); err != nil {
+		return nil, errNoBlock
 	}
 	return recs, nil
 }

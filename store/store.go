@@ -214,9 +214,11 @@ func openEngine(folder string, d *disk, opt Options, tune func(*pebble.Options))
 		if tune != nil {
 			tune(o)
 		}
-		db, err := pebble.Open(folder, o)
-		opened <- db
-		return err
+		return trusting(func() error {
+			db, err := pebble.Open(folder, o)
+			opened <- db
+			return err
+		})
 	}); err != nil {
 		return nil, err
 	}
