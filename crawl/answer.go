@@ -29,6 +29,8 @@ type answer struct {
 	newcomer bool         // it answered for the first time as a page or list, in a cycle of discovery
 	links    []store.Link // all of them now; nil: no body was read
 	dropped  []graph.Node // pages that it linked to, and that may be gone: see novelty.Dropped
+	doubted  bool         // lists had dropped it
+	accuser  graph.Node   // one of these, see store.Doc.DroppedBy
 	wasCut   bool         // not all of its links before are known
 	softGone bool         // the body says that the page is gone
 	seen     store.Time   // when it was fetched before; 0: never
@@ -39,7 +41,7 @@ func (c *cycle) answered(j *job) {
 	if !j.asked && c.asks(j) {
 		return // until that is answered
 	}
-	a := &answer{cycle: c, job: j, doc: j.doc}
+	a := &answer{cycle: c, job: j, doc: j.doc, doubted: j.doc.Dropped > 0, accuser: j.doc.DroppedBy}
 	d, o := j.doc, j.out
 	crawl, now := c.crawl(), c.crawl().now()
 	clear(c.worth.fresh)              // they share memory with all of a page's

@@ -25,8 +25,9 @@ type budgetedCycle struct {
 	looked    int                 // at such pages, in this cycle
 	looking   graph.Node          // the one that is in line; graph.None: none is
 	survey    *survey             // what lists are expected to show; nil: not made yet
+	compared  bool                // it was made after what comes before the last part of the budget
 	judged    int                 // rows that had been read when they were searched for what is missing
-	ranked    [2]int64            // suspects there had been, and pages found, when they were sorted
+	ranked    [3]int64            // suspects there had been, pages found, and looks, when they were sorted
 
 	unlisted unlisted // pages that asked not to be listed, and may by now
 
@@ -57,14 +58,6 @@ func (v *budgetedCycle) begin() error {
 		return err
 	}
 	return v.ledger.Begin()
-}
-
-// suspect has a page looked at as it may be gone, once in the cycle.
-func (v *budgetedCycle) suspect(id graph.Node) {
-	if !v.suspected[id] {
-		v.suspected[id] = true
-		v.suspects = append(v.suspects, id)
-	}
 }
 
 // waited takes up a document that waits from an earlier cycle: what an earlier cycle of discovery
@@ -114,13 +107,17 @@ func (v *budgetedCycle) answered(a *answer) {
 			v.followed--
 		}
 	}
+	departed := a.doc.Gone != 0 || a.doc.GoneCycles > 0 || a.doc.Status >= 300 || !a.doc.IsListed()
 	if a.doc.ID == v.looking {
 		if v.looking = graph.None; a.job != nil && !a.failed {
 			v.site.Looked++
-			if a.doc.Gone != 0 || a.doc.GoneCycles > 0 || a.doc.Status >= 300 || !a.doc.IsListed() {
+			if departed {
 				v.site.Departed++
 			}
 		}
+	}
+	if a.doubted && a.job != nil && !a.failed {
+		novelty.Verdict(&v.site.Suspicions, a.accuser, departed)
 	}
 	for _, id := range a.dropped {
 		v.suspect(id)
@@ -184,152 +181,6 @@ func (v *budgetedCycle) revisit() (more bool, err error) {
 	}
 	v.backlogOf(d).enqueue(fetchOld, d.ID)
 	return true, nil
-}
-
-// compare finds, before the last part of the budget is spent, pages that may be gone: those whose
-// content came to be at another URL, and those that lists or all documents have lost. It has lists
-// taken up that may show more.
-func (v *budgetedCycle) compare() error {
-	if v.left() > v.checks() && !v.done {
-		return nil
-	}
-	if v.survey == nil && v.plan.CheckGone > 0 {
-		old, err := v.alike()
-		for _, d := range old {
-			v.doubt(d)
-		}
-		if err != nil {
-			return err
-		}
-		if v.survey, err = v.takeSurvey(); err != nil {
-			return err
-		}
-	}
-	return v.lost()
-}
-
-// doubt has a page looked at that may be gone for another reason than that a list has dropped it.
-func (v *budgetedCycle) doubt(d *store.Doc) {
-	d.Dropped++
-	v.crawl().fail(v.crawl().db.Put(d))
-	v.suspect(d.ID)
-}
-
-// lost finds the pages that none of the lists that were read names, and those to which no document
-// links any more.
-func (v *budgetedCycle) lost() error {
-	if v.survey == nil || v.judged == v.sights.Rows() && v.survey.unlinked == nil {
-		return nil
-	}
-	v.judged = v.sights.Rows()
-	for _, id := range slices.Concat(v.sights.Missing(), v.survey.unlinked) {
-		d, err := v.crawl().doc(id)
-		if err != nil {
-			return err
-		}
-		if v.maySuspect(d) && worthTelling(d) && d.Dropped == 0 {
-			v.doubt(d)
-		}
-	}
-	v.survey.unlinked = nil
-	return nil
-}
-
-// checks is how many pages that may be gone the plan has looked at in this cycle.
-func (v *budgetedCycle) checks() int {
-	return v.plan.Checks(v.site.Site, v.ledger.Cycle(), v.rec.Limit)
-}
-
-// due is how many pages that may be gone are to be looked at: what there are of them, within their
-// share of the budget, and within what the policy leaves of it. Those that were fetched
-// meanwhile count no more.
-func (v *budgetedCycle) due() (int, error) {
-	most := min(v.left(), v.checks()-v.looked)
-	if v.done && v.plan.CheckGone > 0 {
-		most = v.left()
-	}
-	due := 0
-	for i := 0; due < most && i < len(v.suspects); {
-		d, err := v.crawl().doc(v.suspects[i])
-		if err != nil {
-			return 0, err
-		}
-		if !v.isSuspect(d) {
-			v.suspects = slices.Delete(v.suspects, i, i+1)
-			continue
-		}
-		i++
-		due++
-	}
-	if due < most && v.survey != nil && v.survey.best(&v.sights) != nil {
-		due++
-	}
-	return due, nil
-}
-
-// isSuspect reports whether a page that was suspected to be gone still is: it was not fetched since, and
-// no list that was read since names it.
-func (v *budgetedCycle) isSuspect(d *store.Doc) bool {
-	if d.Dropped > 0 && v.sights.Named(d.ID) {
-		d.Dropped = 0
-		v.crawl().fail(v.crawl().db.Put(d))
-	}
-	return d.Dropped > 0 && d.FetchedIn != v.rec.Cycle && d.Alive()
-}
-
-// checkGone puts the page in line that is most likely gone.
-func (v *budgetedCycle) checkGone() (more bool, err error) {
-	due, err := v.due()
-	if err != nil || due == 0 {
-		return false, err
-	}
-	if now := [2]int64{int64(len(v.suspected)), v.rec.Pages}; now != v.ranked {
-		v.ranked = now
-		if err := v.rank(); err != nil {
-			return false, err
-		}
-	}
-	if len(v.suspects) == 0 {
-		l := v.survey.best(&v.sights) // there is one, or nothing were due
-		l.read = true
-		v.looked++
-		v.backlogOf(l.doc).enqueue(fetchOld, l.doc.ID)
-		return true, nil
-	}
-	d, err := v.crawl().doc(v.suspects[0])
-	if err != nil {
-		return false, err
-	}
-	v.suspects = v.suspects[1:]
-	v.looked++
-	v.looking = d.ID
-	v.backlogOf(d).enqueue(fetchOld, d.ID)
-	return true, nil
-}
-
-// rank sorts the suspects: first those of which there is one like it at another URL, then those
-// that most lists have dropped.
-func (v *budgetedCycle) rank() error {
-	suspects, err := v.crawl().docs(v.suspects)
-	if err != nil {
-		return err
-	}
-	suspects = slices.DeleteFunc(suspects, func(d *store.Doc) bool { return !v.isSuspect(d) })
-	slices.SortFunc(suspects, novelty.BySuspicion)
-	pairs, err := v.pairs(suspects)
-	if err != nil {
-		return err
-	}
-	v.suspects = v.suspects[:0]
-	for _, p := range pairs {
-		v.suspects = append(v.suspects, p.Gone.ID)
-	}
-	for _, d := range suspects {
-		if !slices.Contains(v.suspects[:len(pairs)], d.ID) {
-			v.suspects = append(v.suspects, d.ID)
-		}
-	}
-	return nil
 }
 
 // follow puts in line what was held, though it is new, as far as more may be followed: first what is

@@ -61,7 +61,7 @@ func (a *answer) drop(id graph.Node, n int) {
 		return
 	}
 	if c.maySuspect(d) {
-		d.Dropped += n
+		novelty.Suspect(d, n, a.doc.ID, c.site.Site)
 		crawl.fail(crawl.db.Put(d))
 		a.dropped = append(a.dropped, id)
 	}

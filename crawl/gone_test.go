@@ -112,6 +112,35 @@ func TestGoneAndMoved(t *testing.T) {
 	}
 }
 
+// TestChecksOutweigh deletes posts of a blog that publishes next to nothing: looks at them are worth more
+// than documents of which the policy expects less, and so are not bound by their share of the budget.
+func TestChecksOutweigh(t *testing.T) {
+	b := newBlog(t, 60)
+	c := open(t, func(cfg *Config) { cfg.Parallel, cfg.At = 1, software.Start })
+	b.crawl(t, c, store.Rules{})
+	for range 3 {
+		c.cfg.At = c.cfg.At.Add(software.Week)
+		b.revisit(t, c, budgeted(10))
+	}
+	removed := []string{"/post-20", "/post-25", "/post-31", "/post-38", "/post-44", "/post-50"}
+	for _, path := range removed {
+		b.remove(path, status(404))
+	}
+	b.publish("/new")
+	b.update()
+	p := budgeted(10)
+	p.CheckGone = .1 // one of ten
+	c.cfg.At = c.cfg.At.Add(software.Week)
+	if r := b.revisit(t, c, p); r.NewPages != 1 || r.Refetched > 10 {
+		t.Errorf("%d new pages with %d fetches, want 1 with 10 at most", r.NewPages, r.Refetched)
+	}
+	for _, path := range removed {
+		if d := b.doc(t, c, path); d.Gone == 0 {
+			t.Errorf("%s is not gone", path)
+		}
+	}
+}
+
 // TestMovedLater renames a post where the cycle has no fetch left to look at the old address: until
 // that is looked at nobody can tell, and it is told as moved then, or as new if both are there.
 func TestMovedLater(t *testing.T) {
@@ -127,8 +156,9 @@ func TestMovedLater(t *testing.T) {
 			}
 			b.update()
 			some := budgeted(6)
-			some.CheckGone = .01 // none of six
-			for range 4 {        // until it has looked at the sitemap
+			some.CheckGone = .01        // none of six
+			some.Policy = "feeds-first" // which does not say that its documents are worth less
+			for range 4 {               // until it has looked at the sitemap
 				if r := b.revisit(t, c, some); r.NewPages != 0 || r.Moved != 0 {
 					t.Errorf("cycle %d tells %d new pages and %d moved ones", r.Cycle, r.NewPages, r.Moved)
 				} else if r.Unknown == 1 {

@@ -121,17 +121,19 @@ func (v *budgetedCycle) takeSurvey() (*survey, error) {
 	}
 	slices.Sort(s.unlinked)
 	if len(v.waiting) > 0 {
-		s.lists, s.unlinked = nil, nil
+		s.unlinked = nil
+		if v.site.Partial {
+			s.lists = nil
+		}
 	}
 	s.rate = gone / alive
 	return s, nil
 }
 
 // best returns the list that is expected to have lost most pages since they were last known to be
-// there, nil where that is too few for a fetch. O(links of lists).
-func (s *survey) best(sights *novelty.Sights) *listed {
-	var best *listed
-	most := worthReading
+// there, and how many; nil where that is too few for a fetch. O(links of lists).
+func (s *survey) best(sights *novelty.Sights) (best *listed, most float64) {
+	most = worthReading
 	for _, l := range s.lists {
 		if l.read {
 			continue
@@ -146,5 +148,5 @@ func (s *survey) best(sights *novelty.Sights) *listed {
 			best, most = l, expected
 		}
 	}
-	return best
+	return best, most
 }

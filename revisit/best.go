@@ -49,6 +49,8 @@ type Best struct {
 	docs      []doc
 	answered  []answered // of this cycle
 	spent     int        // fetches of this cycle
+	perShare  float64    // publications that a share stands for in this cycle, see rate
+	size      float64    // pages of a publication, see pagesEach
 	outage    int        // of these: found the document gone
 	replaying bool       // see Replaying
 }
@@ -137,6 +139,9 @@ func (b *Best) ObserveLinks(v graph.Node, to []graph.Node) {
 
 // Begin values all documents.
 func (b *Best) Begin(now Time, _ int) {
+	if !b.replaying {
+		b.perShare, b.size = b.rate(), b.pagesEach()
+	}
 	days := b.begin(now)
 	b.answered, b.spent, b.outage = b.answered[:0], 0, 0
 	left := b.faded()

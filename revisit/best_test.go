@@ -400,6 +400,24 @@ func TestDue(t *testing.T) {
 	if string(often.AppendState(nil)) != before {
 		t.Error("asking has changed the state")
 	}
+	// Within a cycle the same is expected of the first document, and less of the others.
+	want := often.Worth(61 * aDay)
+	often.Begin(61*aDay, len(often.docs))
+	for n := 0; ; n++ {
+		expected := often.Expected()
+		if n == 0 && expected != want || n > 0 && expected > want {
+			t.Errorf("of fetch %d %g publications are expected, and of the one before %g", n, expected, want)
+		}
+		v, ok := often.Next()
+		if !ok {
+			if n != len(often.docs) || expected != 0 {
+				t.Errorf("after %d fetches %g publications are expected, want %d fetches and none", n, expected, len(often.docs))
+			}
+			break
+		}
+		often.Observe(Refetch{Page: v, Cost: 1})
+		want = expected
+	}
 }
 
 // TestFailedLooksAtNothing: what a document shows waits on when its fetch failed, and not when it was

@@ -1,6 +1,9 @@
 package revisit
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A Scheduler is a Policy that can say when it wants to look again. Who spends a budget over a day asks
 // it; a cycle with a budget spends that in any case.
@@ -15,7 +18,10 @@ type Scheduler interface {
 	Due(worth float64) (at Time, ok bool)
 }
 
-var _ Scheduler = (*Best)(nil)
+var (
+	_ Scheduler  = (*Best)(nil)
+	_ Forecaster = (*Best)(nil)
+)
 
 // Worth tries the cycle on a copy. O(documents).
 func (b *Best) Worth(at Time) float64 {
@@ -28,12 +34,33 @@ func (b *Best) Worth(at Time) float64 {
 	c.heap.Items, c.firsts = nil, nil
 	c.replaying = false
 	c.Begin(at, 1)
-	_, v, ok := c.top()
+	return c.awaited()
+}
+
+// awaited is how many publications the document that Next would name is expected to show, without the
+// optimism that Next is ranked by.
+func (b *Best) awaited() float64 {
+	_, v, ok := b.top()
 	if !ok {
 		return 0
 	}
-	w := c.expect(v)
-	return (c.guessed(&w) + w.shown) * b.rate()
+	w := b.expect(v)
+	return (b.guessed(&w) + w.shown) * b.perShare
+}
+
+// Expected counts pages, of which some sites publish many at once.
+func (b *Best) Expected() float64 { return b.awaited() * b.size }
+
+// pagesEach is how many pages came with what counts as one publication, in the mean over those that
+// are remembered: pages that come at once count for less than as many that come one by one (Burst).
+func (b *Best) pagesEach() float64 {
+	pages, publications := 1., 1.
+	for i := range b.live {
+		p := &b.live[i]
+		pages += p.weight * math.Pow(float64(p.pages), 1-b.prior.Burst)
+		publications += p.weight
+	}
+	return pages / publications
 }
 
 // rate is how many publications a day that the site is expected to bring stand for one of the shares

@@ -77,6 +77,14 @@ type Policy interface {
 	End(c Cycle)
 }
 
+// A Forecaster is a Policy that says what it expects, so that its fetches can be weighed against others.
+type Forecaster interface {
+	Policy
+	// Expected returns how many new pages the document that Next would name now is expected to show; 0:
+	// it would name none. Within a cycle only.
+	Expected() float64
+}
+
 // A Replayer is a Policy that takes less time for cycles of which it is told afterwards.
 type Replayer interface {
 	Policy

@@ -200,6 +200,16 @@ func (s *Site) Next() (v graph.Node, ok bool) {
 	return v, ok
 }
 
+// Expected returns what the policy expects of the document that Next would name; ok=false: it does not
+// say. See Forecaster.
+func (s *Site) Expected() (pages float64, ok bool) {
+	f, ok := s.policy.(Forecaster)
+	if !ok {
+		return 0, false
+	}
+	return f.Expected(), true
+}
+
 // Observe tells what the fetch of v showed and returns what the policy was told; in a full
 // recrawl, where order does not matter, only v is set.
 func (s *Site) Observe(v graph.Node, a Answer) Refetch {

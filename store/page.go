@@ -124,6 +124,7 @@ type Doc struct {
 	Class       Class      // of a page, by its latest body
 	Passages    [2]uint32  // of a page: hashes of the longest runs of text in its latest body, see link.Layout
 	Dropped     int        // lists that named it and ceased to, since it was last fetched; see package novelty
+	DroppedBy   graph.Node // that of these which was right most often; graph.None: lists that were compared
 	Moved       Time       // when it was found to be the page MovedFrom at another URL; 0: it is not
 	MovedIn     Cycle      // the cycle of Moved
 	MovedFrom   graph.Node // graph.None: it is not
@@ -169,7 +170,7 @@ func (d *Doc) LeftOut() bool { return d.State == Skipped && d.Kind != Unseen }
 
 // NewDoc returns a document of a site that nobody has seen yet.
 func NewDoc(url string, site SiteID) *Doc {
-	return &Doc{URL: url, Site: site, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None}
+	return &Doc{URL: url, Site: site, FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None, DroppedBy: graph.None}
 }
 
 // IsListed reports whether lists of pages have d where nothing else is asked for: it is a page, and
@@ -244,6 +245,7 @@ var docFields = record.New(
 	record.Uint(45, func(d *Doc) *uint64 { return &d.Shape }),
 	record.Bool(46, func(d *Doc) *bool { return &d.Action }),
 	record.Uint(47, func(d *Doc) *uint32 { return &d.Learned }),
+	record.Node(48, func(d *Doc) *graph.Node { return &d.DroppedBy }),
 	record.Bool(52, func(d *Doc) *bool { return &d.Stands }),
 	record.Node(53, func(d *Doc) *graph.Node { return &d.StandIn }),
 	record.Uint(54, func(d *Doc) *Class { return &d.Class }),

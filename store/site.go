@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"forage/graph"
 	"forage/store/record"
 )
 
@@ -30,25 +31,38 @@ type Site struct {
 	State  SiteState `json:"state"`
 	Reason string    `json:"reason,omitempty"` // of SitePaused, SiteFailed
 
-	Partial    bool      `json:"partial,omitempty"`     // the first visit did not see all of it
-	PartialWhy string    `json:"partial_why,omitempty"` // a few words for people
-	FirstCycle Cycle     `json:"first_cycle"`           // its first visit
-	LastCycle  Cycle     `json:"last_cycle"`            // the latest cycle that worked on it
-	CrawledAt  Time      `json:"crawled_at,omitempty"`  // when its latest cycle ended
-	Probe      string    `json:"probe,omitempty"`       // what a random path answered: "404", "soft404", …
-	Soft404    []uint64  `json:"soft404,omitempty"`     // fingerprints of bodies for what is not there
-	CatchAll   bool      `json:"catch_all,omitempty"`   // its home page is one of these bodies
-	Missing    []Missing `json:"missing,omitempty"`     // what it answers for addresses that nothing has
-	NeedsJS    bool      `json:"needs_js,omitempty"`    // scripts, but next to no links
-	Traps      []string  `json:"traps,omitempty"`       // patterns that were cut, for people
-	Looked     int       `json:"looked,omitempty"`      // fetches of pages for no reason but that lists had dropped them
-	Departed   int       `json:"departed,omitempty"`    // of these, of pages that were not there
-	Rows       []uint64  `json:"rows,omitempty"`        // digests of rows of links that many of its pages have, see document.Rows
+	Partial    bool       `json:"partial,omitempty"`     // the first visit did not see all of it
+	PartialWhy string     `json:"partial_why,omitempty"` // a few words for people
+	FirstCycle Cycle      `json:"first_cycle"`           // its first visit
+	LastCycle  Cycle      `json:"last_cycle"`            // the latest cycle that worked on it
+	CrawledAt  Time       `json:"crawled_at,omitempty"`  // when its latest cycle ended
+	Probe      string     `json:"probe,omitempty"`       // what a random path answered: "404", "soft404", …
+	Soft404    []uint64   `json:"soft404,omitempty"`     // fingerprints of bodies for what is not there
+	CatchAll   bool       `json:"catch_all,omitempty"`   // its home page is one of these bodies
+	Missing    []Missing  `json:"missing,omitempty"`     // what it answers for addresses that nothing has
+	NeedsJS    bool       `json:"needs_js,omitempty"`    // scripts, but next to no links
+	Traps      []string   `json:"traps,omitempty"`       // patterns that were cut, for people
+	Looked     int        `json:"looked,omitempty"`      // fetches of pages for no reason but that lists had dropped them
+	Departed   int        `json:"departed,omitempty"`    // of these, of pages that were not there
+	Suspicions Suspicions `json:"suspicions,omitzero"`   // how many of them were right, by who had them
+	Rows       []uint64   `json:"rows,omitempty"`        // digests of rows of links that many of its pages have, see document.Rows
 
 	SameParams   []string `json:"same_params,omitempty"`   // parameters that do not change the page, and are left out of URLs
 	NeededParams []string `json:"needed_params,omitempty"` // parameters that were taken for such, and are not
 
 	LeftOut []LeftOut `json:"left_out,omitempty"` // groups of URLs that are not fetched, as others of them brought nothing
+}
+
+// Suspicions tells how often pages were gone of which something seemed to say so.
+type Suspicions struct {
+	ByList   map[graph.Node]Verdicts `json:"by_list,omitempty"` // of pages that a list had ceased to name
+	Compared Verdicts                `json:"compared,omitzero"` // of pages that several lists, taken together, named no more, or no document
+}
+
+// Verdicts counts suspected pages that were looked at.
+type Verdicts struct {
+	Looked   int `json:"looked"`
+	Departed int `json:"departed,omitempty"` // of them, those that were not there
 }
 
 // A Missing is what a site answered for an address that was made up, of the kind of one at which a page

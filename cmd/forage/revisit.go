@@ -39,8 +39,9 @@ func revisitCmd() *cobra.Command {
 it fetches at most --budget old documents (pages, feeds, sitemaps), chosen by --policy for
 the new pages that they are likely to lead to, and follows everything new to the end, --max-new
 documents at most. A share of the budget, --check-gone, is for pages that a list or sitemap has
-dropped, where there are any; what the policy leaves of it is for documents that wait from a first
-visit that was cut. With
+dropped, where there are any, and so are fetches of which the policy expects less: a page that is
+gone is worth that share of a new one. What the policy leaves of the budget is for documents that
+wait from a first visit that was cut. With
 --full it fetches every known document, which tells the policy most; --period N makes a cycle
 full where N-1 have passed at a site since the last full one. Where a --budget is given it holds
 for these cycles as well: at a site with more documents none is full. od-win learns from full
@@ -155,7 +156,7 @@ has gone by since the last cycle. --plan stops there.
 	ff.add(cmd)
 	f := cmd.Flags()
 	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known, at least one")
-	f.Var(&check, "check-gone", "share of the budget for pages that lists have dropped, as long as there are any")
+	f.Var(&check, "check-gone", "share of the budget for pages that lists have dropped, and what one that is gone is worth of a new one")
 	f.IntVar(&p.MaxNew, "max-new", 1000, "new documents to follow at each site, but in full recrawls; the next cycle goes on with the rest (0: no limit)")
 	f.IntVar(&p.Total, "total-budget", 0, "old documents to fetch over all sites, shared by what each is expected to find; without --budget no other limit (0: no limit)")
 	f.IntVar(&p.Min, "min", 0, "least share of --total-budget for a site")

@@ -130,6 +130,9 @@ func (l *Ledger) Spent() int { return l.order + int(l.rec.Waited) }
 // Cycle numbers the site's cycles of discovery from 1.
 func (l *Ledger) Cycle() int { return l.policy.Cycle() }
 
+// Expected returns how many new pages the policy expects of its next document; ok=false: it does not say.
+func (l *Ledger) Expected() (pages float64, ok bool) { return l.policy.Expected() }
+
 // Next returns the old document that the policy wants next. ok=false: the budget is spent, or
 // nothing is left that is worth a fetch.
 func (l *Ledger) Next() (d *store.Doc, ok bool, err error) {

@@ -1,8 +1,6 @@
 package novelty
 
 import (
-	"cmp"
-
 	"forage/graph"
 	"forage/store"
 )
@@ -122,16 +120,4 @@ func Supposed(d *store.Doc) bool { return d.MovedFrom != graph.None && d.Moved =
 // anybody knows: d is new after all, and is told so now.
 func Stayed(d *store.Doc, c store.Cycle, now store.Time) {
 	d.New, d.FirstSeen, d.Cycle = store.IsNew, now, c
-}
-
-// BySuspicion sorts pages that lists have dropped: first what is there to be read, as lists drop
-// lists with every change, and of these what most have dropped, and what was not looked at for longest.
-func BySuspicion(a, b *store.Doc) int {
-	other := func(d *store.Doc) int {
-		if d.Class > store.ContentPage {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(other(a)-other(b), b.Dropped-a.Dropped, cmp.Compare(a.LastFetched, b.LastFetched), cmp.Compare(a.ID, b.ID))
 }

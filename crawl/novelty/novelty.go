@@ -116,9 +116,12 @@ func Gone(d *store.Doc, status int, c store.Cycle, now store.Time, rootAnswers b
 		d.Gone = now
 	}
 	if d.Gone != 0 {
-		d.Dropped = 0
+		Clear(d)
 	}
 }
 
 // Back notes that d answers.
-func Back(d *store.Doc) { d.Gone, d.GoneCycles, d.GoneIn, d.Dropped = 0, 0, 0, 0 }
+func Back(d *store.Doc) {
+	d.Gone, d.GoneCycles, d.GoneIn = 0, 0, 0
+	Clear(d)
+}

@@ -31,7 +31,9 @@ type Plan struct {
 	Weight map[string]float64 // of a new page where Total is shared, by name of site; 1 where it is not given
 	MaxNew int                // documents followed at a site in a budgeted cycle as they are new; 0: no limit
 	// CheckGone is the share of Budget, 0 to 1, for pages that lists have dropped, where there are
-	// any; what the policy leaves of the budget is theirs, too, unless it is 0.
+	// any; what the policy leaves of the budget is theirs, too, unless it is 0. It is also what a page
+	// that is gone is worth of a new one: beyond the share a look comes instead of a document of which
+	// a policy that says so expects less.
 	CheckGone float64
 	Capped    bool           // Budget binds Period too: where a full recrawl may take more, none is made
 	Text      string         // the budget as asked for, to recognise an interrupted cycle
