@@ -172,7 +172,7 @@ func (l *Loop) rest(now time.Time) time.Duration {
 	}
 	for _, c := range l.crawls {
 		if c.Full() != nil {
-			wait = min(wait, time.Second)
+			wait = min(wait, fullInterval)
 		}
 		for _, r := range c.runs {
 			if r.opt.Progress != nil {

@@ -2,18 +2,26 @@ package crawl
 
 import "time"
 
-// roomInterval is how often the room on the disk is looked at. The store has a reserve for what is
-// written meanwhile, and what is under way then.
-const roomInterval = 100 * time.Millisecond
+// roomInterval is how often the room on the disk is looked at while there is some: the store has a
+// reserve for what is written meanwhile, and what is under way then. fullInterval is how often while
+// there is none.
+const (
+	roomInterval = 100 * time.Millisecond
+	fullInterval = time.Second
+)
 
 // look pauses the crawl while there is no room on the disk of its store: what is under way is
 // finished and written, nothing more is handed out. Its runs may be interrupted meanwhile.
 func (c *Crawl) look(now time.Time) {
-	if c.err != nil || now.Sub(c.looked) < roomInterval {
+	was, interval := c.Full() != nil, roomInterval
+	if was {
+		interval = fullInterval
+	}
+	if c.err != nil || now.Sub(c.looked) < interval {
 		return
 	}
 	c.looked = now
-	err, was := c.db.Room(), c.full.Load() != nil
+	err := c.db.Room()
 	switch {
 	case err != nil && !was:
 		c.full.Store(&err)

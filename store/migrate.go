@@ -68,6 +68,13 @@ func (db *DB) migrate(opt Options) error {
 	have, err := db.version("format")
 	if errors.Is(err, ErrNotFound) {
 		if opt.ReadOnly {
+			empty := true
+			if err := db.scan([]byte{}, []byte{0}, func([]byte, []byte) error { empty = false; return errStop }); err != nil {
+				return err
+			}
+			if empty { // the format is the first that is written
+				return ErrUnfinished
+			}
 			return fmt.Errorf("%w: it has no format version", ErrNotStore)
 		}
 		b := db.db.NewBatch()

@@ -44,10 +44,15 @@ func noRoom(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// memTable is how large memtables are on a file system of total bytes: on small ones less than
+// memTable is how large memtables are on the file system of a folder: on small ones less than
 // otherwise, as each of up to four logs takes the room of a memtable from the beginning.
-func memTable(total uint64) uint64 {
-	return min(max(total/32, 2<<20), 16<<20)
+func memTable(files vfs.FS, dir string) uint64 {
+	const most = 16 << 20
+	usage, err := files.GetDiskUsage(dir)
+	if err != nil || usage.TotalBytes == 0 {
+		return most
+	}
+	return min(max(usage.TotalBytes/32, 2<<20), most)
 }
 
 // room looks after the room on the file system of a store.
@@ -73,7 +78,7 @@ func (r *room) resume() uint64 { return 2 * r.keep }
 // free returns how many bytes can be written, those of the reserve included.
 func (r *room) free() uint64 {
 	usage, err := r.files.GetDiskUsage(r.dir)
-	if err != nil {
+	if err != nil || usage.TotalBytes == 0 {
 		return math.MaxInt64 // not known: as long as nothing says otherwise there is room
 	}
 	return usage.AvailBytes + r.piece()*uint64(len(r.held))

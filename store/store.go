@@ -16,7 +16,6 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -39,6 +38,10 @@ const noDuplicate = graph.None
 
 // ErrNotFound is returned for a document, site or cycle that the store does not hold.
 var ErrNotFound = errors.New("not in the store")
+
+// ErrUnfinished is wrapped by the error for a store of which only a part had been made when the power,
+// or the process that made it, went. Opened for writing it is made anew.
+var ErrUnfinished = errors.New("its making was cut off, and nothing is in it")
 
 // ErrNotStore is wrapped by the error for a folder that holds something else.
 var ErrNotStore = errors.New("not a forage store")
@@ -101,8 +104,8 @@ type DB struct {
 
 // Open opens the store in the folder dir and makes it where there is none. It returns an
 // *InUseError when another process has it, an error that wraps ErrNotStore when dir holds
-// other things, fs.ErrNotExist when dir is absent and opt says that it must exist, a
-// *DamagedError when a file is not what was written or something that was synced is missing.
+// other things, fs.ErrNotExist when dir is absent, or ErrUnfinished when it is not whole, and opt says
+// that it must exist, a *DamagedError when a file is not what was written or something that was synced is missing.
 func Open(dir string, opt Options) (_ *DB, err error) {
 	defer func() {
 		if err != nil {
@@ -139,10 +142,9 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 		}
 	}
 	db.disk.room.files, db.disk.room.dir = db.disk.FS, dir
-	if usage, e := db.disk.FS.GetDiskUsage(dir); opt.MemTable == 0 && e == nil {
-		opt.MemTable = memTable(usage.TotalBytes)
+	if opt.MemTable == 0 {
+		opt.MemTable = memTable(db.disk.FS, dir)
 	}
-	opt.MemTable = cmp.Or(opt.MemTable, 16<<20)
 	db.disk.room.keep = 2 * opt.MemTable
 	if opt.WaitForRoom {
 		if err := db.disk.room.enough(); err != nil {
@@ -186,7 +188,7 @@ func (db *DB) open(folder string, opt Options) error {
 	case err != nil:
 		return err
 	case have.new && opt.MustExist:
-		return fmt.Errorf("%w: nothing has been crawled into it", fs.ErrNotExist)
+		return ErrUnfinished
 	case have.err() != nil:
 		return have.err()
 	}

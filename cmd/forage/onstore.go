@@ -155,6 +155,8 @@ func storeError(dir string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotStore):
 		return badInput(err)
+	case errors.Is(err, store.ErrUnfinished):
+		return badInput(fmt.Errorf("%w: 'forage crawl URL' makes it", err))
 	case errors.Is(err, fs.ErrNotExist):
 		return usagef("there is no store in %s: 'forage crawl URL' makes one, --dir names another", dir)
 	}
