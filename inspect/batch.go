@@ -10,6 +10,7 @@ import (
 
 	"forage/fetch/link"
 	"forage/fetch/robots"
+	"forage/internal/printable"
 )
 
 // A Kind is a kind of question.
@@ -121,7 +122,8 @@ func (e *BatchError) Unwrap() error { return e.Err }
 // if there is no such kind.
 func (i *Inspector) Batch(kind Kind, in io.Reader, out io.Writer) error {
 	r, w := bufio.NewReaderSize(in, 1<<16), bufio.NewWriter(out)
-	enc := json.NewEncoder(w)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	answer := i.answers(kind)
 	var bad *BatchError
@@ -140,7 +142,11 @@ func (i *Inspector) Batch(kind Kind, in io.Reader, out io.Writer) error {
 					bad.More++
 				}
 			}
+			text.Reset()
 			if err := enc.Encode(a); err != nil {
+				return err
+			}
+			if _, err := w.Write(printable.JSON(text.Bytes())); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/internal/printable"
 	"forage/store"
 )
 
@@ -31,7 +32,7 @@ damaged-N in the store, which may be deleted.`,
 			report := func(p store.Problem) {
 				problems++
 				if problems <= 100 {
-					fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s\n", p)
+					fmt.Fprintf(printable.Writer(cmd.ErrOrStderr()), "forage: %s\n", p)
 				}
 			}
 			if !repair {

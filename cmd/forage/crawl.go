@@ -15,6 +15,7 @@ import (
 	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/explore"
+	"forage/internal/printable"
 	"forage/revisit"
 	"forage/revisit/paper"
 	"forage/store"
@@ -139,7 +140,7 @@ func readSeeds(cmd *cobra.Command, file string, args []string, rules store.Rules
 			return nil, badInput(err)
 		}
 		for _, b := range bad {
-			fmt.Fprintf(cmd.ErrOrStderr(), "forage: %v\n", b)
+			fmt.Fprintf(printable.Writer(cmd.ErrOrStderr()), "forage: %v\n", b)
 		}
 		if len(list) == 0 && len(args) == 0 {
 			return nil, usagef("%s: no URL in it", file)
@@ -236,7 +237,7 @@ type crawlJSON struct {
 }
 
 func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
-	out, note := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	out, note := cmd.OutOrStdout(), printable.Writer(cmd.ErrOrStderr())
 	var finished []string
 	for _, s := range r.Finished {
 		finished = append(finished, s.Name)

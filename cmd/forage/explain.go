@@ -11,6 +11,7 @@ import (
 
 	"forage/fetch/link"
 	"forage/graph"
+	"forage/internal/printable"
 	"forage/store"
 )
 
@@ -37,7 +38,7 @@ and lost, and the new pages that it led to. It works beside a running crawl.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), e)
 				}
-				return e.print(cmd.OutOrStdout())
+				return e.print(printable.Writer(cmd.OutOrStdout()))
 			})
 		},
 	}
@@ -210,7 +211,11 @@ func reason(d *store.Doc, site *store.Site) string {
 		if group, ok := strings.CutPrefix(why, store.StoppedReason); ok {
 			why = "left out: URLs like it brought nothing"
 			for _, g := range site.LeftOut {
-				if g.Group == group {
+				switch {
+				case g.Group != group:
+				case g.Fetched == 0:
+					why = fmt.Sprintf("left out: of %s, %s", g.Group, g.Why)
+				default:
 					why = fmt.Sprintf("left out: of %s %s fetched, %s", g.Group, were(g.Fetched), g.Why)
 				}
 			}

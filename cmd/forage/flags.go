@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,14 +11,20 @@ import (
 	"strings"
 	"time"
 
+	"forage/internal/printable"
 	"forage/internal/units"
 )
 
-// printJSON writes v as one line of JSON.
+// printJSON writes v as one line of JSON, which is safe to be looked at.
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(b.Bytes()))
+	return err
 }
 
 // size is a flag value in bytes: 1500, 64MiB, 2GiB, 10GB.

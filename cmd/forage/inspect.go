@@ -12,6 +12,7 @@ import (
 	"forage/fetch/link"
 	"forage/fetch/robots"
 	"forage/inspect"
+	"forage/internal/printable"
 )
 
 // Output of inspect: for people, one fact or URL a line; with --json one object; with --batch
@@ -135,7 +136,7 @@ The agent is a product token: letters, "-" and "_".
 				if v.Allow {
 					word = "allowed"
 				}
-				fmt.Fprintf(out, "%-10s  %s\n", word, inspect.Printable(u))
+				fmt.Fprintf(out, "%-10s  %s\n", word, printable.Text(u))
 			}
 			if i.json {
 				if len(args) == 1 {
@@ -147,7 +148,7 @@ The agent is a product token: letters, "-" and "_".
 				fmt.Fprintf(out, "crawl-delay %v\n", d)
 			}
 			for _, s := range f.Sitemaps {
-				fmt.Fprintf(out, "sitemap     %s\n", inspect.Printable(s))
+				fmt.Fprintf(out, "sitemap     %s\n", printable.Text(s))
 			}
 			return nil
 		}),
@@ -194,16 +195,16 @@ lists of values; Link and X-Robots-Tag are read), and answers with links, embeds
 					if d.NoFollow {
 						mark = " nofollow"
 					}
-					fmt.Fprintf(out, "%s\t%s%s\t%s\t%s\n", d.URL, d.Kind, mark, inspect.Printable(d.Path), inspect.Printable(d.Text))
+					fmt.Fprintf(out, "%s\t%s%s\t%s\t%s\n", d.URL, d.Kind, mark, printable.Text(d.Path), printable.Text(d.Text))
 				}
 			default:
 				for _, u := range a.Links {
-					fmt.Fprintln(out, u)
+					fmt.Fprintln(out, printable.Text(u))
 				}
 			}
 			switch {
 			case !a.Read:
-				fmt.Fprintf(cmd.ErrOrStderr(), "forage: no links are read from a document of type %s\n", inspect.Printable(opts.ContentType))
+				fmt.Fprintf(cmd.ErrOrStderr(), "forage: no links are read from a document of type %s\n", printable.Text(opts.ContentType))
 			case len(a.Links) == 0 && opts.URL == "":
 				fmt.Fprintln(cmd.ErrOrStderr(), "forage: no absolute links; relative ones need --url, the page's URL")
 			}
@@ -244,10 +245,10 @@ identity has the identity in both cases.`,
 						return err
 					}
 				case a.URL != nil:
-					fmt.Fprintln(cmd.OutOrStdout(), *a.Identity)
+					fmt.Fprintln(cmd.OutOrStdout(), printable.Text(*a.Identity))
 				}
 				if a.URL == nil {
-					failed = append(failed, errors.New(inspect.Printable(a.Error)))
+					failed = append(failed, errors.New(printable.Text(a.Error)))
 				}
 			}
 			return badInput(errors.Join(failed...))
@@ -286,9 +287,9 @@ urls and lastmod.`,
 			out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 			for _, u := range append(a.Sitemaps, a.URLs...) {
 				if m := a.LastMod[u]; m != "" {
-					fmt.Fprintf(out, "%s\t%s\n", u, inspect.Printable(m))
+					fmt.Fprintf(out, "%s\t%s\n", u, printable.Text(m))
 				} else {
-					fmt.Fprintln(out, u)
+					fmt.Fprintln(out, printable.Text(u))
 				}
 			}
 			fmt.Fprintf(stderr, "forage: %s: %s, %d URLs\n", args[0], a.Kind, len(a.URLs)+len(a.Sitemaps))
@@ -296,7 +297,7 @@ urls and lastmod.`,
 				fmt.Fprintf(stderr, "forage: %d URLs of other hosts than %s rejected\n", len(a.Rejected), inspect.Authority(at))
 			}
 			if a.Problem != "" {
-				fmt.Fprintf(stderr, "forage: the rest could not be read: %s\n", inspect.Printable(a.Problem))
+				fmt.Fprintf(stderr, "forage: the rest could not be read: %s\n", printable.Text(a.Problem))
 			}
 			if a.Cut {
 				fmt.Fprintln(stderr, "forage: cut at the limits of the protocol")

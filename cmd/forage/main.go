@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"forage/fetch"
+	"forage/internal/printable"
 	"forage/store"
 )
 
@@ -77,7 +78,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		fmt.Fprintln(stderr, "forage: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintf(stderr, "forage: %v\n", err)
+	fmt.Fprintf(stderr, "forage: %s\n", printable.Lines(err.Error()))
 	var damaged *store.DamagedError
 	if errors.As(err, &damaged) {
 		fmt.Fprintln(stderr, "forage: 'forage check --repair' keeps what can be kept of a damaged store")

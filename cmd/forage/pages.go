@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/graph"
+	"forage/internal/printable"
 	"forage/store"
 )
 
@@ -316,7 +317,7 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 			if p == nil {
 				return nil
 			}
-			_, err := fmt.Fprintln(w, p.URL)
+			_, err := fmt.Fprintln(w, printable.Text(p.URL))
 			return err
 		}
 	},
@@ -343,7 +344,11 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 			}
 			row := make([]string, len(cells))
 			for i, x := range cells {
-				if x != nil {
+				switch x := x.(type) {
+				case nil:
+				case string:
+					row[i] = printable.Cell(x)
+				default: // numbers, and words of ours
 					row[i] = fmt.Sprint(x)
 				}
 			}

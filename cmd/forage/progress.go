@@ -10,13 +10,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"forage/crawl"
 	"forage/internal/atomicfile"
+	"forage/internal/printable"
 )
 
 // progress returns a function that shows how far a crawl is, and one that ends the show: a bar
@@ -59,21 +59,11 @@ func (l plainLog) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	b.WriteString("forage: " + r.Message)
 	r.Attrs(func(a slog.Attr) bool {
-		fmt.Fprintf(&b, ", %s %s", a.Key, harmless(a.Value.String()))
+		fmt.Fprintf(&b, ", %s %s", a.Key, printable.Text(a.Value.String()))
 		return true
 	})
 	_, err := fmt.Fprintln(l.w, b.String())
 	return err
-}
-
-// harmless escapes what a server could use to steer the terminal.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 // A flusher is a buffered file.

@@ -12,6 +12,7 @@ import (
 
 	"forage/crawl"
 	"forage/crawl/plan"
+	"forage/internal/printable"
 	"forage/revisit"
 	"forage/revisit/paper"
 	"forage/store"
@@ -134,7 +135,7 @@ has gone by since the last cycle. --plan stops there.
 					if asJSON {
 						return printJSON(cmd.OutOrStdout(), planned(o))
 					}
-					return printOutlook(cmd.OutOrStdout(), o, true)
+					return printOutlook(printable.Writer(cmd.OutOrStdout()), o, true)
 				})
 			}
 			if callOf(cmd.Context()).owner == nil {
@@ -147,7 +148,7 @@ has gone by since the last cycle. --plan stops there.
 				opt.Allow = allowed
 				opt.Begin = func(o *plan.Outlook) error {
 					outlook = o
-					return printOutlook(cmd.ErrOrStderr(), o, len(o.Sites) <= 10)
+					return printOutlook(printable.Writer(cmd.ErrOrStderr()), o, len(o.Sites) <= 10)
 				}
 				return c.Revisit(ctx, p, opt)
 			}, func(r *crawl.Result) error { return printRevisit(cmd, r, outlook, asJSON) }, strict)
@@ -236,7 +237,7 @@ type revisitJSON struct {
 }
 
 func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON bool) error {
-	out, note := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	out, note := cmd.OutOrStdout(), printable.Writer(cmd.ErrOrStderr())
 	for _, s := range r.Failed {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/internal/printable"
 	"forage/retain"
 	"forage/store"
 )
@@ -52,7 +53,7 @@ most new pages, each of which adds to those before it; with more than three site
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), s)
 				}
-				return s.print(cmd.OutOrStdout(), cmd.Flags().Changed("hubs") || s.Sites <= 3)
+				return s.print(printable.Writer(cmd.OutOrStdout()), cmd.Flags().Changed("hubs") || s.Sites <= 3)
 			})
 		},
 	}
@@ -322,6 +323,9 @@ const shownLeftOut = 10
 
 // leftOutText tells of a group of URLs that are left out, for people.
 func leftOutText(g *store.LeftOut) string {
+	if g.Fetched == 0 { // beyond a bound
+		return fmt.Sprintf("%s of %s left out: %s", plural(g.URLs, "URL"), g.Group, g.Why)
+	}
 	return fmt.Sprintf("%s of %s left out: %s fetched, %s", plural(g.URLs, "URL"), g.Group, plural(g.Fetched, "other"), g.Why)
 }
 

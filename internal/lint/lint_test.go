@@ -62,12 +62,13 @@ var imports = map[string]string{
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",
 	"explore/sample":      "graph graph/arcs explore source fetch",
-	"inspect":             "fetch fetch/link fetch/robots fetch/sitemap",
+	"inspect":             "fetch fetch/link fetch/robots fetch/sitemap internal/printable",
 	"internal/atomicfile": "",
 	"internal/disktest":   "",
 	"internal/heap":       "",
 	"internal/lint":       "",
 	"internal/machine":    "",
+	"internal/printable":  "",
 	"internal/units":      "",
 	"internal/race":       "",
 	"internal/shared":     "",
@@ -77,7 +78,7 @@ var imports = map[string]string{
 	"internal/software":   "",
 	"internal/sitebench":  "crawl crawl/plan crawl/scope fetch fetch/fetchtest graph store internal/software",
 	"internal/realsites":  "",
-	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/units cover cover/sets seed " +
+	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
 		"store crawl crawl/plan crawl/scope control export inspect lab",
 }
