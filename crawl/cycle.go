@@ -90,6 +90,7 @@ type cycle struct {
 	lists    scope.Lists
 	rows     document.Rows // of its pages
 	worth    worth
+	bounds   bounds
 	turn     turn // documents of later turns wait
 	admission
 
@@ -404,7 +405,7 @@ func (c *cycle) close() {
 	if crawl.err == nil {
 		crawl.fail(c.conclude())
 	}
-	c.admission, c.traps, c.seen.repeats, c.lists, c.heeded, c.worth = admission{}, nil, nil, scope.Lists{}, nil, worth{}
+	c.admission, c.traps, c.seen.repeats, c.lists, c.heeded, c.worth, c.bounds = admission{}, nil, nil, scope.Lists{}, nil, worth{}, bounds{}
 	r := c.run
 	c.site.startNext()
 	r.sub()
@@ -473,7 +474,7 @@ func (c *cycle) reopen() {
 	c.rec.Done, c.rec.Ended, c.failure, c.limit = false, 0, "", ""
 	c.traps, c.heeded, c.lists.Doc = scope.NewTraps(), map[*origin]bool{}, c.crawl().doc
 	c.seen.repeats = map[graph.Node]int{}
-	c.worth = worth{off: c.site.Rules.All}
+	c.worth, c.bounds = worth{off: c.site.Rules.All}, bounds{}
 	c.worth.params.Ignore(c.site.SameParams)
 	c.crawl().save()
 	c.crawl().fail(c.learnAll())

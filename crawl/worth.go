@@ -66,6 +66,7 @@ func (c *cycle) see(d *store.Doc) {
 	}
 	c.worth.told++
 	c.worth.site.See(c.place(d.URL))
+	c.bounds.names.See(c.place(d.URL))
 	if d.NoFollow {
 		if c.worth.nofollow == nil {
 			c.worth.nofollow = map[graph.Node]bool{}
@@ -106,6 +107,7 @@ func (c *cycle) learn(d *store.Doc) {
 	}
 	if d.Visits > 0 {
 		w.params.Met(c.place(d.URL), c.site.SameParams)
+		c.bound(d)
 	}
 	if w.off {
 		return
@@ -243,7 +245,13 @@ func (w *worth) leftOut(group string) *store.LeftOut {
 // due says when a document that was never fetched is due.
 func (c *cycle) due(d *store.Doc) turn {
 	w := &c.worth
-	if w.off || d.Seed || d.Main {
+	if w.off || d.Seed {
+		return dueNow
+	}
+	if group, _ := c.beyond(d); group != "" {
+		return dueNever
+	}
+	if d.Main {
 		return dueNow
 	}
 	switch w.site.Rank(c.place(d.URL), c.vouched(d)) {
@@ -281,8 +289,13 @@ func (c *cycle) vouched(d *store.Doc) bool {
 
 // stop leaves out a document of a stopped group.
 func (c *cycle) stop(b *backlog, d *store.Doc) {
-	group := ""
-	if s, ok := c.worth.site.Stopped(c.place(d.URL)); ok {
+	group, why := c.beyond(d)
+	if group != "" {
+		if c.bounds.why == nil {
+			c.bounds.why = map[string]string{}
+		}
+		c.bounds.why[group] = why
+	} else if s, ok := c.worth.site.Stopped(c.place(d.URL)); ok {
 		group = s.Group
 	}
 	c.putAside(b, d, group)
@@ -341,6 +354,7 @@ func (a *answer) judge() {
 		return
 	}
 	url := c.place(d.URL)
+	c.bound(d)
 	if a.job.work != fetchNew {
 		a.compareParams(url, false)
 		return
@@ -578,12 +592,14 @@ func (c *cycle) tellLeftOut() {
 	c.site.LeftOut = nil
 	for group, n := range c.worth.left {
 		row := *n
-		if name := strings.Trim(group, "?="); slices.Contains(c.site.SameParams, name) {
+		if why, ok := c.bounds.why[group]; ok {
+			row.Why = why
+		} else if name := strings.Trim(group, "?="); slices.Contains(c.site.SameParams, name) {
 			row.Fetched, row.Why = int64(c.worth.site.Count(group)), "the page is the same without it"
 		} else if s, ok := c.worth.site.Told(group); ok {
 			row.Fetched, row.Why = int64(s.Fetched), s.Why()
 		}
-		if old := before[group]; row.Fetched < old.Fetched { // it was opened since, or what was compared is forgotten
+		if old := before[group]; row.Fetched < old.Fetched || row.Why == "" { // it was opened since, or what was compared is forgotten
 			row.Fetched, row.Why = old.Fetched, old.Why
 		}
 		c.site.LeftOut = append(c.site.LeftOut, row)

@@ -43,6 +43,29 @@ func Suspect(url string) string {
 	if row := repeats(path); row != "" {
 		return "path repeats " + row
 	}
+	if segment := crowds(path); segment != "" {
+		return "path has /" + segment + " again and again"
+	}
+	return ""
+}
+
+// crowds returns a segment that the path has more than maxRepeats times, "" if there is none.
+func crowds(path string) string {
+	if strings.Count(path, "/") < 2*maxRepeats {
+		return ""
+	}
+	s := strings.Split(path, "/")[3:]
+	for i, segment := range s {
+		n := 1
+		for _, other := range s[:i] {
+			if other == segment {
+				n++
+			}
+		}
+		if n > maxRepeats && segment != "" {
+			return segment
+		}
+	}
 	return ""
 }
 

@@ -451,6 +451,14 @@ func (s *Site) Proven(url string) (proved bool) {
 	return proved
 }
 
+// Template is what URLs like this one have in common, for people.
+func (s *Site) Template(url string) string {
+	if t := s.find(url); t.n > 0 {
+		return s.groups[t.id[0]].name
+	}
+	return url
+}
+
 // Kin reports whether two URLs have the same template.
 func (s *Site) Kin(a, b string) bool {
 	x, y := s.find(a), s.find(b)
