@@ -146,7 +146,6 @@ func numberIn(repr []byte) (uint64, error) {
 type logEnd struct {
 	last   uint64        // the last commit that is in the tables, or in the logs with all before it
 	cut    *DamagedError // where the log with the last commit ends otherwise than by its end; nil: nowhere
-	torn   bool          // cut may be where the process or the power ended
 	behind uint64        // the first commit behind a gap; 0: there is no gap
 }
 
@@ -160,7 +159,7 @@ func readLogs(files vfs.FS, folder string, flushed uint64, gaps bool, yield func
 		return end, err
 	}
 	var buf bytes.Buffer
-	for i, log := range logs {
+	for _, log := range logs {
 		_, path := log.SegmentLocation(0)
 		r := log.OpenForRead()
 		for {
@@ -182,9 +181,7 @@ func readLogs(files vfs.FS, folder string, flushed uint64, gaps bool, yield func
 				return end, errors.Join(fmt.Errorf("%s: %w", path, err), r.Close())
 			case err != nil:
 				if end.cut == nil {
-					end.cut = damaged(path, err.Error())
-					end.cut.Offset = at.Physical
-					end.torn = i == len(logs)-1 && errors.Is(err, record.ErrUnexpectedEOF)
+					end.cut = recordError(path, at.Physical, err)
 				}
 			case n == 0 && flushed > 0 || n != 0 && n <= flushed:
 				continue
@@ -193,7 +190,7 @@ func readLogs(files vfs.FS, folder string, flushed uint64, gaps bool, yield func
 				return end, r.Close()
 			default:
 				if n > 0 { // what was cut before was not needed
-					end.last, end.cut, end.torn = n, nil, false
+					end.last, end.cut = n, nil
 				}
 				if yield != nil {
 					if err := yield(buf.Bytes()); err != nil {

@@ -44,13 +44,14 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged%s: %s", e.File, at, e.What)
 }
 
-var blockAt = regexp.MustCompile(`\bblock (\d+)/\d+`)
+var blockAt = regexp.MustCompile(`\bblock (\d+)/\d+: (.*)`)
 
 // damagedAt is damaged, with the offset that a message of the database tells.
 func damagedAt(file string, err error) *DamagedError {
 	e := damaged(file, err.Error())
 	if m := blockAt.FindStringSubmatch(e.What); m != nil {
 		e.Offset, _ = strconv.ParseInt(m[1], 10, 64)
+		e.What = m[2]
 	}
 	return e
 }
@@ -103,7 +104,7 @@ type state struct {
 
 	broken  []*DamagedError // tables and what names them
 	lost    []*DamagedError // of logs, which must be cut, and what else the tables can do without
-	tail    bool            // lost is the end of the log, which nothing follows
+	tail    bool            // lost is the end of the log, of which nothing is left
 	counter *DamagedError   // COMMITS
 }
 
@@ -194,7 +195,7 @@ func (s *state) findLost(files vfs.FS, folder string) {
 		e.What += fmt.Sprintf("; commits %d to %d are missing, later ones are there", end.last+1, end.behind-1)
 	case end.last < s.synced:
 		e.What += fmt.Sprintf("; %d commits had been synced, the last %d are missing", s.synced, s.synced-end.last)
-		s.tail = end.cut == nil || end.torn
+		s.tail = end.cut == nil
 	default:
 		return
 	}
@@ -298,11 +299,16 @@ func manifestDamage(files vfs.FS, path string) *DamagedError {
 			_, err = io.Copy(io.Discard, rec)
 		}
 		if err != nil {
-			e := damaged(path, err.Error())
-			e.Offset = at
-			return e
+			return recordError(path, at, err)
 		}
 	}
+}
+
+// recordError is the damage of the record at an offset of a log, or of the list of tables.
+func recordError(path string, at int64, err error) *DamagedError {
+	e := damaged(path, "its record there cannot be read ("+strings.TrimPrefix(err.Error(), "pebble/record: ")+")")
+	e.Offset = at
+	return e
 }
 
 // verify is inspect, and reads every block of every table besides. It adds what it finds to
