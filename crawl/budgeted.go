@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"forage/crawl/novelty"
+	"forage/explore/yield"
 	"forage/graph"
 	"forage/store"
 )
@@ -35,6 +36,9 @@ type budgetedCycle struct {
 	behind   int                 // of them, since the policy named a document
 	counted  map[graph.Node]bool // of them, those in line or under way
 	held     []graph.Node        // documents found in this cycle that are not handed out
+
+	spared []graph.Node // documents that are certainly new and left out, or wait, with their group
+	vain   int          // of them, those that were tried and brought nothing
 
 	waiting []graph.Node        // documents of earlier cycles that the budget may have room for
 	waits   map[graph.Node]bool // of held and waiting, those in line
@@ -119,6 +123,11 @@ func (v *budgetedCycle) answered(a *answer) {
 	if a.doubted && a.job != nil && !a.failed {
 		novelty.Verdict(&v.site.Suspicions, a.accuser, departed)
 	}
+	if v.worth.tries[a.doc.ID] {
+		if delete(v.worth.tries, a.doc.ID); !yield.Outcome(a.doc.Yield).Good() {
+			v.vain++
+		}
+	}
 	for _, id := range a.dropped {
 		v.suspect(id)
 	}
@@ -132,7 +141,7 @@ func (v *budgetedCycle) idle() (over bool, err error) {
 		return false, err
 	}
 	v.behind = 0
-	for _, next := range []func() (more bool, err error){v.lookAgain, v.revisit, v.checkGone, v.lookAgain, v.follow, v.goOn} {
+	for _, next := range []func() (more bool, err error){v.lookAgain, v.revisit, v.checkGone, v.lookAgain, v.try, v.follow, v.goOn} {
 		if more, err := next(); more || err != nil {
 			return false, err
 		}

@@ -38,6 +38,9 @@ func (b *backlog) defers(d *store.Doc) bool {
 			}
 		}
 	}
+	if t == dueLast && c.waits(t) && c.unheard(d) {
+		c.visit.leftOut(d)
+	}
 	switch {
 	case t > c.turn:
 		b.wait.turns[t] = true

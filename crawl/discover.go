@@ -108,7 +108,10 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 	d.New = novelty.Of(owner.site.Site, d.Cycle, by)
 	if owner == c {
 		c.known(d, given)
-		if d.New == store.IsNew && c.overlooked(d) {
+		switch {
+		case d.New != store.NotNew && c.inherits(d, by):
+			d.New = store.IsNew
+		case d.New == store.IsNew && c.overlooked(d):
 			d.New = store.MaybeNew
 		}
 	}

@@ -71,6 +71,7 @@ func (v *firstVisit) discovered(b *backlog, _ *store.Doc, _ bool) {
 }
 
 func (v *firstVisit) holds(*store.Doc) bool { return false }
+func (v *firstVisit) leftOut(*store.Doc)    {}
 func (v *firstVisit) answered(*answer)      {}
 func (v *firstVisit) hostLost()             {}
 

@@ -22,6 +22,7 @@ func (v *rediscovery) room() bool { return true } // no limit of the site holds
 func (v *rediscovery) spent()     {}
 
 func (v *rediscovery) holds(*store.Doc) bool { return false }
+func (v *rediscovery) leftOut(*store.Doc)    {}
 
 func (v *rediscovery) discovered(b *backlog, _ *store.Doc, _ bool) {
 	b.add(1)

@@ -24,6 +24,9 @@ type visit interface {
 	// answered tells what became of a document that was in line, once it is written: it was
 	// answered, has failed, or was left out under the rules.
 	answered(a *answer)
+	// leftOut tells that a document is left out with its group, or is to wait for another cycle with it,
+	// though it is certainly new.
+	leftOut(d *store.Doc)
 	// hostLost tells that a host will not be asked any more in this cycle.
 	hostLost()
 	// idle is called when nothing of the visit is in line or under way and everything is

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"forage/fetch"
 	"forage/graph"
 	"forage/store"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // A worth is what a cycle knows of the yield of its site's URLs, see package yield. It is made
@@ -31,6 +34,8 @@ type worth struct {
 	left     map[string]*store.LeftOut
 	out      map[graph.Node]bool // documents that are left out with their group
 	named    map[graph.Node]bool // documents that were, and that something named since, see cycle.renamed
+	tries    map[graph.Node]bool // documents that are fetched though their group is stopped, see budgetedCycle.try
+	hashes   map[uint64]struct{} // what stands for one thing in the URLs that were known before a cycle of discovery at a site that leaves something out
 	texts    map[uint32]struct{} // the longest texts of the site's pages, in a cycle of discovery at a site that leaves something out
 }
 
@@ -102,12 +107,20 @@ func (c *cycle) learn(d *store.Doc) {
 	}
 	c.relive(w.told + 1)
 	c.see(d)
-	if d.Kind == store.Page && c.repeats() {
-		w.remember(d)
+	if c.repeats() {
+		if d.Kind == store.Page {
+			w.remember(d)
+		}
+		if d.Cycle < c.rec.Cycle {
+			w.heard(c.place(d.URL))
+		}
 	}
 	if d.Visits > 0 {
 		w.params.Met(c.place(d.URL), c.site.SameParams)
 		c.bound(d)
+	}
+	if d.Visits > 0 && d.Kind == store.Page && d.Passages[0] != 0 {
+		w.params.Earlier(c.place(d.URL), says(d), c.site.SameParams)
 	}
 	if w.off {
 		return
@@ -182,7 +195,20 @@ func (c *cycle) learnAll() error {
 }
 
 // learned is called after all that is known was given to learn.
-func (c *cycle) learned() { c.relive(math.MaxUint32) }
+func (c *cycle) learned() {
+	c.relive(math.MaxUint32)
+	c.worth.params.Learned()
+}
+
+// says is a hash of what is kept of the text of a page.
+func says(d *store.Doc) uint64 {
+	h := xxhash.New()
+	h.WriteString(d.Title)
+	for _, p := range d.Passages {
+		h.Write(binary.LittleEndian.AppendUint32(nil, p))
+	}
+	return h.Sum64()
+}
 
 // repeats reports whether pages that come to be known are compared with those of the site.
 func (c *cycle) repeats() bool {
@@ -251,7 +277,7 @@ func (c *cycle) due(d *store.Doc) turn {
 	if group, _ := c.beyond(d); group != "" {
 		return dueNever
 	}
-	if d.Main {
+	if d.Main || w.tries[d.ID] {
 		return dueNow
 	}
 	switch w.site.Rank(c.place(d.URL), c.vouched(d)) {
@@ -274,8 +300,7 @@ func (c *cycle) due(d *store.Doc) turn {
 // vouched reports whether something speaks for a document of a stopped group, so that it gets a
 // chance: a list names it, or, in a cycle of discovery, a page newly links to it. URLs of the kind of
 // which every new page has many, which would be told as new themselves, and those of links with
-// rel=nofollow have one only where it is certain that they are new, and others like them had
-// something of their own: a git front end has nothing else.
+// rel=nofollow have none: see budgetedCycle.try.
 func (c *cycle) vouched(d *store.Doc) bool {
 	if scope.Listed(d) || c.worth.named[d.ID] {
 		return true
@@ -283,23 +308,28 @@ func (c *cycle) vouched(d *store.Doc) bool {
 	if c.visit.manner().first || d.Cycle != c.rec.Cycle || d.Via != store.ViaAnchor {
 		return false
 	}
-	url := c.place(d.URL)
-	return !d.NoFollow && !yield.Doubts(url) || d.New == store.IsNew && c.worth.site.Proven(url)
+	return !d.NoFollow && !yield.Doubts(c.place(d.URL))
 }
 
 // stop leaves out a document of a stopped group.
 func (c *cycle) stop(b *backlog, d *store.Doc) {
-	group, why := c.beyond(d)
-	if group != "" {
+	if group, why := c.beyond(d); group != "" {
 		if c.bounds.why == nil {
 			c.bounds.why = map[string]string{}
 		}
 		c.bounds.why[group] = why
-	} else if s, ok := c.worth.site.Stopped(c.place(d.URL)); ok {
+		c.putAside(b, d, group)
+		return
+	}
+	group := ""
+	if s, ok := c.worth.site.Stopped(c.place(d.URL)); ok {
 		group = s.Group
 	}
 	c.putAside(b, d, group)
 	c.original(d)
+	if c.unheard(d) {
+		c.visit.leftOut(d)
+	}
 }
 
 // putAside leaves out a document with a group.
@@ -498,11 +528,17 @@ func (c *cycle) insists(to string) {
 func (c *cycle) known(d *store.Doc, given string) {
 	place := c.place(given)
 	switch {
-	case given != d.URL && d.New != store.NotNew && c.worth.params.Has(place, c.site.SameParams):
+	case given != d.URL && d.New != store.NotNew && (c.worth.params.Has(place, c.site.SameParams) || c.knew(given)):
 		d.New = store.NotNew
 	case d.New == store.IsNew && slices.ContainsFunc(c.site.NeededParams, func(n string) bool { return yield.Without(place, n) != place }):
 		d.New = store.MaybeNew
 	}
+}
+
+// knew reports whether a URL was known before this cycle.
+func (c *cycle) knew(url string) bool {
+	id, err := c.crawl().db.Find(url)
+	return err == nil && id < c.from
 }
 
 // variant leaves d out, which waits, if it differs from another document only in parameters that do

@@ -301,6 +301,23 @@ func classOf(text string) byte {
 	return '*'
 }
 
+// Hashes calls visit with each segment and value of a URL that is a hash, and so stands for one thing
+// alone: an object of Git, a session.
+func Hashes(url string, visit func(hash string)) {
+	path, query, _ := strings.Cut(url, "?")
+	for segment := range strings.SplitSeq(path, "/") {
+		if text, _ := cutParam(segment); classOf(text) == '~' {
+			visit(text)
+		}
+	}
+	for query != "" {
+		var value string
+		if _, value, query = param(query); classOf(value) == '~' {
+			visit(value)
+		}
+	}
+}
+
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func letters(text string) bool {

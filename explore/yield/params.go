@@ -21,6 +21,8 @@ type Params struct {
 	pages  map[uint64]uint64 // by hash of a URL without a parameter, and its name: a hash of the page, and counted, isText
 	held   []uint64          // the keys of pages, as a ring: what is noted first is forgotten first
 	oldest int               // of held, once it is full
+
+	earlier map[uint64]uint64 // as pages, of what earlier cycles fetched: what it said
 }
 
 // An evidence is what speaks for and against a parameter.
@@ -181,6 +183,32 @@ func (p *Params) Met(url string, names []string) {
 		}
 	}
 }
+
+// Earlier notes what a page at url said that an earlier cycle fetched, as a hash that pages with the same
+// text have in common. Two that differ in the value of a parameter and in what they said speak for that
+// parameter: of thousands of pages that a first visit compared nothing else is left, and the few that a later
+// one fetches may happen to be the same. It holds at most maxPairs pages, until Learned.
+func (p *Params) Earlier(url string, says uint64, ignored []string) {
+	for _, n := range namesOf(url) {
+		if slices.Contains(ignored, n) {
+			continue
+		}
+		e, k := p.evidence(n), key(n, Without(url, n))
+		if p.earlier == nil {
+			p.earlier = map[uint64]uint64{}
+		}
+		switch other, met := p.earlier[k]; {
+		case e == nil:
+		case met && other != says:
+			e.other++
+		case !met && len(p.earlier) < maxPairs:
+			p.earlier[k] = says
+		}
+	}
+}
+
+// Learned is called after all that Earlier is to be told of.
+func (p *Params) Learned() { p.earlier = nil }
 
 // Has reports whether there was a page whose URL differs from url in the value of one of these
 // parameters alone.

@@ -153,3 +153,39 @@ func TestLateParam(t *testing.T) {
 		t.Errorf("ignored are %q, want ref", got)
 	}
 }
+
+// TestEarlier: a parameter that told pages apart in an earlier cycle counts, though the few pages of a later
+// one are the same with it as without.
+func TestEarlier(t *testing.T) {
+	later := func(p *Params) {
+		for n := range 8 {
+			p.Fetched(fmt.Sprintf("/tree%d", n), Page{Digest: uint64(4 * n)})
+			p.Fetched(fmt.Sprintf("/tree%d?id=x", n), Page{Digest: uint64(4 * n)})
+		}
+	}
+	var p Params
+	if later(&p); len(p.Ignored()) != 1 {
+		t.Fatalf("ignored are %q", p.Ignored())
+	}
+	p = Params{}
+	for n := range 8 {
+		p.Earlier(fmt.Sprintf("/commit?id=%d", n), uint64(n), nil)
+		p.Earlier(fmt.Sprintf("/page%d?ref=%[1]d", n), uint64(n), nil)
+		p.Earlier(fmt.Sprintf("/page?sid=%d", n), uint64(n), []string{"sid"})
+	}
+	p.Learned()
+	if later(&p); len(p.Ignored()) != 0 {
+		t.Errorf("ignored are %q, though /commit?id= had another text with each value", p.Ignored())
+	}
+	for name, want := range map[string]int{"id": 7, "ref": 0} {
+		if e := p.names[name]; e == nil || e.other < want || want == 0 && e.other > 0 {
+			t.Errorf("%s: %+v, want %d that speak for it", name, e, want)
+		}
+	}
+	if p.names["sid"] != nil {
+		t.Error("what does not count is looked at again")
+	}
+	if p.earlier != nil {
+		t.Error("what was learned from is kept")
+	}
+}

@@ -259,7 +259,6 @@ func (s *Site) untried(t *set, out bool) bool {
 	return false
 }
 
-// expect is the expected yield of a fetch: the probability that it brings something.
 func (s *Site) expect(t *set) float64 {
 	p := 1.
 	for _, id := range t.id[:t.n] {
@@ -434,21 +433,10 @@ func (s *Site) Promises(url string) bool {
 	return s.rank(&t, false) == First
 }
 
-// Proven reports whether url belongs to a group that has mostly brought pages with something of their
-// own, whether another one of its groups is stopped or not, and to none that never did.
-func (s *Site) Proven(url string) (proved bool) {
+// Expect is the expected yield of a fetch: the probability that it brings something.
+func (s *Site) Expect(url string) float64 {
 	t := s.find(url)
-	for _, id := range t.id[:t.n] {
-		g := &s.groups[id]
-		if g.fetched < proven {
-			continue
-		}
-		if g.by[Content] == 0 {
-			return false
-		}
-		proved = proved || 2*g.by[Content] > g.fetched
-	}
-	return proved
+	return s.expect(&t)
 }
 
 // Template is what URLs like this one have in common, for people.

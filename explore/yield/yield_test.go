@@ -526,29 +526,15 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestProven: a URL is proven by a group that mostly had something of its own, whatever others of its
-// groups brought, unless one never had.
-func TestProven(t *testing.T) {
-	var s Site
-	for i := range 30 {
-		fetch(&s, fmt.Sprintf("/repo/commit/?id=%02xbeef%02xcafe", i, 31*i%256), Content)
-	}
-	for _, action := range []string{"diff", "log", "stats"} {
-		for i := range 100 {
-			fetch(&s, fmt.Sprintf("/repo/%s/?id=%02xbeef%02xcafe", action, i, 31*i%256), Repeat)
-		}
-	}
-	for i := range 20 {
-		fetch(&s, fmt.Sprintf("/repo/commit/?id=%02xbeef%02xcafe&format=raw", i, 31*i%256), Other)
-	}
-	for url, want := range map[string]bool{
-		"/repo/commit/?id=ffbeeffecafe":            true,
-		"/repo/commit/?id=ffbeeffecafe&format=raw": false,
-		"/repo/diff/?id=ffbeeffecafe":              false,
-		"/elsewhere":                               false,
+func TestHashes(t *testing.T) {
+	for url, want := range map[string][]string{
+		"/repo/tree/main.c?id=0a1b2c3d4e&id2=5f6a7b8c": {"0a1b2c3d4e", "5f6a7b8c"},
+		"/r/0a1b2c3d/f;sid=1?p=tool.git;h=5f6a7b8c":    {"0a1b2c3d", "5f6a7b8c"},
+		"/2021/03/04/deadbeef?n=12345678":              nil, // a date, a word, a number
 	} {
-		if s.Proven(url) != want {
-			t.Errorf("%s is proven: %v", url, !want)
+		var got []string
+		if Hashes(url, func(h string) { got = append(got, h) }); !slices.Equal(got, want) {
+			t.Errorf("Hashes(%s) gives %q, want %q", url, got, want)
 		}
 	}
 }
