@@ -124,10 +124,11 @@ func TestEndless(t *testing.T) {
 	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = plain(""), status(404)
 	w.pages["/"] = page("home", "/x/")
 	w.other = endless
-	c := open(t, nil)
+	c := open(t, func(cfg *Config) { cfg.At = software.Start }) // what a policy chooses follows from the time
 	w.crawl(t, c, store.Rules{Budget: 40})
 	for week := range 3 {
 		w.set("/", page("home", fmt.Sprintf("/new%d/", week), "/x/"))
+		c.cfg.At = c.cfg.At.Add(software.Week)
 		before := w.total()
 		r := w.revisit(t, c, budgeted(10))
 		if r.NewPages != 1 || w.total()-before > 13 { // and the sitemap that is not there
