@@ -172,6 +172,9 @@ func newCrawl(cfg Config, db *store.DB) *Crawl {
 // View shows what is committed, also while the crawl runs.
 func (c *Crawl) View() *store.View { return &c.db.View }
 
+// Held is how many bytes are held of answers at present, as fetch.Client.Held.
+func (c *Crawl) Held() int64 { return c.loop.client.Held() }
+
 // DB is the store of the crawl, for those that read it beside the crawl.
 func (c *Crawl) DB() *store.DB { return c.db }
 

@@ -32,3 +32,29 @@ func TestLargePages(t *testing.T) {
 		}
 	}
 }
+
+// TestLongSitemap reads a sitemap that is longer than what is kept of a body, to its end.
+func TestLongSitemap(t *testing.T) {
+	const n = 400
+	w := newWeb(t)
+	w.pages["/"] = page("home")
+	w.pages["/sitemap.xml"] = func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "application/xml")
+		fmt.Fprint(rw, "<urlset>")
+		for i := range n {
+			fmt.Fprintf(rw, "<url><loc>http://%s/%d</loc><!--%s--></url>", r.Host, i, strings.Repeat("-x", 100))
+		}
+		fmt.Fprint(rw, "</urlset>")
+	}
+	for i := range n {
+		w.pages[fmt.Sprint("/", i)] = page(fmt.Sprint("page ", i))
+	}
+	c := open(t, func(cfg *Config) { cfg.Fetch.MaxBody = 1 << 16 })
+	w.crawl(t, c, store.Rules{})
+	if d := w.doc(t, c, fmt.Sprint("/", n-1)); !d.IsPage() {
+		t.Errorf("the last page is %v, %v", d.State, d.Kind)
+	}
+	if d := w.doc(t, c, "/sitemap.xml"); d.Truncated || d.Bytes < n*200 || d.NumLinks != n {
+		t.Errorf("the sitemap: %d bytes, %d links, truncated: %v", d.Bytes, d.NumLinks, d.Truncated)
+	}
+}

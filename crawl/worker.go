@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"io"
 	"net/netip"
 	"sync"
 
@@ -43,10 +44,8 @@ func (p *pool) start(n int, client *fetch.Client) {
 	p.jobs, p.answers = make(chan *job, n), make(chan *job, n)
 	for range n {
 		p.workers.Go(func() {
-			w := worker{client: client}
-			room := w.room // made once for all jobs
+			w := newWorker(client)
 			for j := range p.jobs {
-				j.read.Room = room
 				w.do(j)
 				p.answers <- j
 			}
@@ -66,6 +65,15 @@ type worker struct {
 	reader document.Reader
 	buf    []byte
 	job    *job // that is being done
+
+	streams func(*fetch.Outcome, []byte) (func(io.Reader), bool) // stream, made once for all jobs
+	room    func(int64) bool                                     // holds, the same
+}
+
+func newWorker(client *fetch.Client) *worker {
+	w := &worker{client: client}
+	w.streams, w.room = w.stream, w.holds
+	return w
 }
 
 // do makes the request of j and reads the answer.
@@ -80,14 +88,18 @@ func (w *worker) do(j *job) {
 		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name)
 		return
 	}
-	j.request.Buffer = w.buf[:0]
-	j.out, j.err = w.client.Fetch(j.ctx, &j.request)
+	w.job, j.read.Room = j, w.room
+	j.request.Buffer, j.request.Stream = w.buf[:0], w.streams
+	out, err := w.client.Fetch(j.ctx, &j.request)
+	if j.out = out; err != nil {
+		j.err = err
+	}
 	if j.err != nil || j.out.Class != fetch.OK {
 		return
 	}
-	w.job = j
-	j.content = w.reader.Read(j.out, j.read)
-	w.job = nil
+	if j.content == nil {
+		j.content = w.reader.Read(j.out, j.read)
+	}
 	if n := cap(j.out.Body); n <= keptBuffer && n > cap(w.buf) {
 		w.buf = j.out.Body[:0]
 	}
@@ -101,14 +113,27 @@ func (w *worker) do(j *job) {
 // must not hold memory for the rest of the run.
 const keptBuffer = 256 << 10
 
-// room has room made for n bytes beyond the body, see document.Options.Room.
-func (w *worker) room(n int64) bool { return w.job.hold(int64(cap(w.job.out.Body)) + n) }
-
-// hold has the answer hold n bytes, unless the run is cancelled meanwhile.
-func (j *job) hold(n int64) bool {
-	if err := j.out.Hold(j.ctx, n); err != nil {
-		j.err = err
-		return false
+// stream says how a body is read that begins with head, see fetch.Request.Stream.
+func (w *worker) stream(o *fetch.Outcome, head []byte) (read func(io.Reader), long bool) {
+	ok, list := document.Streams(o, head, w.job.read.URL)
+	if !ok {
+		return nil, false
 	}
-	return true
+	return func(body io.Reader) {
+		j := w.job
+		j.out = o
+		j.content = w.reader.List(o, body, j.read)
+	}, list
+}
+
+// holds has room made for n bytes beyond the body, see document.Options.Room.
+func (w *worker) holds(n int64) bool { return w.job.hold(int64(cap(w.job.out.Body)) + n) }
+
+// hold has the answer hold n bytes, unless the run is cancelled meanwhile, or the time for it is over.
+func (j *job) hold(n int64) bool {
+	err := j.out.Hold(j.ctx, n)
+	if err != nil && err != fetch.ErrNoRoom {
+		j.err = err
+	}
+	return err == nil
 }

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -15,9 +16,17 @@ func (c *Client) readBody(ctx context.Context, r *Request, o *Outcome, body io.R
 	m := &meter{r: body}
 	defer func() { o.Wire += m.n }()
 	hold := func(n int64) bool { return c.room.hold(ctx, o, n, end) }
-	d, err := decode(m, o.Header.Values("Content-Encoding"), limit, hold)
+	stream := r.Stream
+	if o.Class != OK {
+		stream = nil
+	}
+	most := limit
+	if stream != nil {
+		most = max(limit, MaxStream)
+	}
+	d, err := decode(m, o.Header.Values("Content-Encoding"), most, limit, hold)
 	switch {
-	case err == errNoRoom:
+	case err == ErrNoRoom:
 		o.Class, o.Cut, o.Reason = Broken, CutRoom, "the body was "+CutRoom.String()
 		return nil
 	case err != nil:
@@ -50,6 +59,27 @@ func (c *Client) readBody(ctx context.Context, r *Request, o *Outcome, body io.R
 				return nil
 			}
 		}
+		if stream != nil && (len(b) >= sniffLen || err != nil) {
+			read, long := stream(o, b)
+			if stream = nil; read != nil && !o.blockedBy(b) {
+				if !long {
+					most = limit
+				}
+				rest := &counted{r: d, left: most - int64(len(b)), err: err}
+				o.streamed, o.reading, o.end = true, int64(cap(b))+d.holds, end
+				read(io.MultiReader(bytes.NewReader(b), rest))
+				o.reading, o.end = 0, time.Time{}
+				switch {
+				case rest.long:
+					o.Cut = CutLong
+				case rest.err != nil && rest.err != io.EOF:
+					o.cut(m.err)
+				}
+				o.Undecoded = d.raw
+				o.tellCut(len(b) > 0)
+				return nil
+			}
+		}
 		if int64(len(b)) > limit {
 			b, o.Cut = b[:limit], CutLong
 			break
@@ -58,25 +88,56 @@ func (c *Client) readBody(ctx context.Context, r *Request, o *Outcome, body io.R
 			break
 		}
 		if err != nil {
-			o.Cut = CutShort
-			if timedOut(m.err) {
-				o.Cut = CutTime
-			}
+			o.cut(m.err)
 			break
 		}
 	}
 	hold(int64(cap(b))) // and nothing for decoding any more
 	o.Undecoded = d.raw
-	if o.Cut == CutShort || o.Cut == CutTime || o.Cut == CutRoom {
-		o.Reason = "the body was " + o.Cut.String()
-		if len(b) == 0 && o.Class == OK {
-			o.Class = Broken
-			if o.Cut == CutTime {
-				o.Class = Timeout
-			}
+	o.tellCut(len(b) > 0)
+	return b
+}
+
+// cut notes that a body broke off, by what the connection said last.
+func (o *Outcome) cut(err error) {
+	o.Cut = CutShort
+	if timedOut(err) {
+		o.Cut = CutTime
+	}
+}
+
+// tellCut says why a body is not whole, and that there is no answer where none of it came.
+func (o *Outcome) tellCut(some bool) {
+	if o.Cut != CutShort && o.Cut != CutTime && o.Cut != CutRoom {
+		return
+	}
+	o.Reason = "the body was " + o.Cut.String()
+	if !some && o.Class == OK {
+		o.Class = Broken
+		if o.Cut == CutTime {
+			o.Class = Timeout
 		}
 	}
-	return b
+}
+
+// A counted reader ends after so many bytes, and remembers whether there were more and what broke.
+type counted struct {
+	r    io.Reader
+	left int64
+	err  error // what the next call returns; nil: it reads on
+	long bool
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.r.Read(p[:min(int64(len(p)), c.left+1)])
+	if c.left -= int64(n); c.left < 0 {
+		n, err, c.long = n-1, io.EOF, true
+	}
+	c.err = err
+	return n, err
 }
 
 func timedOut(err error) bool {

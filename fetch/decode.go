@@ -3,7 +3,6 @@ package fetch
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -27,9 +26,6 @@ type decoded struct {
 	hold  func(int64) bool // has room made for so many bytes in all; false: there is none
 	holds int64            // what that was called with, but for what is read
 }
-
-// errNoRoom is that there was no room for decoding within the time of the request.
-var errNoRoom = errors.New("no room")
 
 // Codings that want a window: br of up to 16 MiB, by its first byte; zstd of up to 8 MiB, which RFC
 // 9659 allows to a content coding, where each frame may want another one.
@@ -68,7 +64,7 @@ func (d *decoded) all(window int64) error {
 		if len(b) == cap(b) {
 			n := int64(cap(b)) * 4
 			if !d.hold(d.holds + n) {
-				return errNoRoom
+				return ErrNoRoom
 			}
 			b = append(make([]byte, 0, n), b...)
 		}
@@ -78,7 +74,7 @@ func (d *decoded) all(window int64) error {
 	}
 	d.holds += int64(cap(b)) + window
 	if !d.hold(d.holds) {
-		return errNoRoom
+		return ErrNoRoom
 	}
 	d.Reader = io.MultiReader(bytes.NewReader(b), failing{err})
 	return nil
@@ -109,9 +105,9 @@ var (
 )
 
 // decode returns a reader of body without its codings, values of Content-Encoding. No coding
-// gives more than limit+1 bytes to the next, so that nested bombs stay small in time too. The error
-// may be errNoRoom.
-func decode(body io.Reader, values []string, limit int64, hold func(int64) bool) (*decoded, error) {
+// gives more than limit+1 bytes to the next, so that nested bombs stay small in time too; those that
+// want a window are given no more than kept. The error may be ErrNoRoom.
+func decode(body io.Reader, values []string, limit, kept int64, hold func(int64) bool) (*decoded, error) {
 	d := &decoded{Reader: body, hold: hold}
 	if len(values) == 0 {
 		return d, nil
@@ -128,7 +124,7 @@ func decode(body io.Reader, values []string, limit int64, hold func(int64) bool)
 		return nil, fmt.Errorf("%d content codings, one upon the other", len(codings))
 	}
 	for i := len(codings) - 1; i >= 0; i-- {
-		if err := d.through(codings[i], limit); err != nil {
+		if err := d.through(codings[i], kept); err != nil {
 			d.close()
 			return nil, err
 		}
@@ -142,7 +138,7 @@ func decode(body io.Reader, values []string, limit int64, hold func(int64) bool)
 
 // through puts one decoder on top. Where the first bytes contradict the coding, as they do
 // when a server compresses nothing but says so, they are passed on as they are.
-func (d *decoded) through(coding string, limit int64) error {
+func (d *decoded) through(coding string, kept int64) error {
 	br := buffers.Get().(*bufio.Reader)
 	br.Reset(d.Reader)
 	d.after = append(d.after, func() { br.Reset(nil); buffers.Put(br) })
@@ -183,7 +179,7 @@ func (d *decoded) through(coding string, limit int64) error {
 			window = brWindow(head[0])
 		}
 		if window > freeWindow {
-			d.Reader = io.LimitReader(br, limit+1)
+			d.Reader = io.LimitReader(br, kept+1)
 			if err := d.all(window); err != nil {
 				return err
 			}
@@ -200,7 +196,7 @@ func (d *decoded) through(coding string, limit int64) error {
 		}
 		first, _ := br.Peek(zstd.HeaderMaxSize)
 		first = bytes.Clone(first)
-		d.Reader = io.LimitReader(br, limit+1)
+		d.Reader = io.LimitReader(br, kept+1)
 		if err := d.all(zstdWindow); err != nil {
 			return err
 		}

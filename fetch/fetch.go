@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -183,7 +184,16 @@ type Request struct {
 	Any          bool   // read a body of any type: for what should be a sitemap, a feed, robots.txt
 	MaxBody      int64  // 0 means the client's; never more than the client's
 	Buffer       []byte // Outcome.Body is built in its storage; the caller takes it back with Body
+
+	// Stream, if set, is called with the first bytes of a body, at least 1,445 or all, where the Class is
+	// OK and Kind is known. The function that it returns, unless that is nil, is called with the body, to
+	// read it as it comes: then there is no Body. Of a long body up to MaxStream bytes are given to it,
+	// else as many as would be kept.
+	Stream func(o *Outcome, head []byte) (read func(body io.Reader), long bool)
 }
+
+// MaxStream is how many bytes of a body are read where it is not kept: what the sitemap protocol allows.
+const MaxStream = 50 << 20
 
 // Fetch sends r and returns what came of it. The error is ctx's own, and nothing else.
 // It blocks for at most Config.Timeout. Memory: the decoded body, at most MaxBody, and some 300 KiB
@@ -215,7 +225,7 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	} else {
 		o.Body = nil
 	}
-	if o.Body == nil {
+	if o.Body == nil && !(o.streamed && err == nil) {
 		o.Release()
 	}
 	return o, err

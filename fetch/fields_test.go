@@ -311,7 +311,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add("gzip, br", []byte("\x1f\x8b"))
 	f.Fuzz(func(t *testing.T, coding string, b []byte) {
-		d, err := decode(bytes.NewReader(b), []string{coding}, 1<<16, func(int64) bool { return true })
+		d, err := decode(bytes.NewReader(b), []string{coding}, 1<<16, 1<<16, func(int64) bool { return true })
 		if err != nil {
 			return
 		}

@@ -113,7 +113,7 @@ type Outcome struct {
 	Header      Header // the header block as it came
 	ContentType string // as sent; empty if absent
 	Kind        Kind   // by ContentType, or by the first bytes where it is absent or plainly wrong
-	Body        []byte // decoded; empty unless the Class is OK
+	Body        []byte // decoded; empty unless the Class is OK, and where Request.Stream has read it
 	Cut         Cut    // why Body is not whole
 	Undecoded   bool   // Content-Encoding did not fit the bytes; Body holds them raw
 
@@ -125,6 +125,10 @@ type Outcome struct {
 	Took    time.Duration  // from the request to the end of the header block
 	Elapsed time.Duration  // from the request to the end
 	Wire    int64          // bytes of header block and body, as transferred
+
+	streamed bool      // Body went to what Request.Stream returned
+	reading  int64     // bytes that reading takes while that goes on
+	end      time.Time // of that; zero: none
 
 	room *room // of the client
 	held int64 // bytes of it, beyond the little that o has to itself; r.mu guards it while o waits

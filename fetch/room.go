@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -22,8 +23,10 @@ const (
 type room struct {
 	little int64 // bytes that each answer has to itself
 
+	shared int64 // bytes that they share
+
 	mu    sync.Mutex
-	left  int64    // bytes of those that are shared; below 0 by what one has taken beyond
+	left  int64    // of these; below 0 by what one has taken beyond
 	alone *Outcome // takes what it needs; nil: nobody does
 	line  []*waiter
 }
@@ -35,7 +38,7 @@ type waiter struct {
 }
 
 func newRoom(shared int64, parallel int) *room {
-	return &room{left: shared, little: min(max(littleInAll/int64(parallel), leastLittle), mostLittle)}
+	return &room{shared: shared, left: shared, little: min(max(littleInAll/int64(parallel), leastLittle), mostLittle)}
 }
 
 // hold has o hold n bytes in all, as soon as there is room. ok=false: ctx or the time ended before, and
@@ -107,16 +110,29 @@ func (r *room) serve() {
 	}
 }
 
+// ErrNoRoom is returned by Outcome.Hold while a body is read as it comes: the time for that is over.
+var ErrNoRoom = errors.New("too many large answers at once")
+
 // Hold tells how many bytes the answer takes from here on: Body, and what the caller has made of it
 // and is going to make. Beyond a little that each answer has to itself it waits until there is room
-// for more, see Config.MaxHeld. It returns ctx's error where that ends before.
+// for more, see Config.MaxHeld. It returns ctx's error where that ends before, or ErrNoRoom.
 //
 // The caller must not wait for other answers while it holds more than that little.
 func (o *Outcome) Hold(ctx context.Context, n int64) error {
-	if o.room == nil || o.room.hold(ctx, o, n, time.Time{}) {
+	if o.room == nil || o.room.hold(ctx, o, o.reading+n, o.end) {
 		return nil
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return ErrNoRoom
+}
+
+// Held is how many bytes all answers hold at present, but for the little that each one has to itself.
+func (c *Client) Held() int64 {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	return c.room.shared - c.room.left
 }
 
 // Large reports whether the answer holds more than the little that each one has to itself.

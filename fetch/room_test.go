@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -90,7 +92,7 @@ func TestLargeBodies(t *testing.T) {
 // empty checks that nothing is held.
 func empty(t *testing.T, c *Client, shared int64) {
 	t.Helper()
-	if c.room.left != shared || c.room.alone != nil || len(c.room.line) != 0 {
+	if c.Held() != 0 || c.room.left != shared || c.room.alone != nil || len(c.room.line) != 0 {
 		t.Errorf("%d of %d bytes left in the end, somebody alone: %v, %d in line", c.room.left, shared, c.room.alone != nil, len(c.room.line))
 	}
 }
@@ -175,4 +177,55 @@ func TestBrWindow(t *testing.T) {
 			t.Errorf("%#02x: %d, want %d", b, got, want)
 		}
 	}
+}
+
+// TestStream reads bodies as they come: a long one past what is kept, others as far as they would be.
+func TestStream(t *testing.T) {
+	const sent = 3 * mib
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/gone" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		if r.URL.Path == "/short" {
+			w.Header().Set("Content-Length", "9999999")
+		}
+		w.Write(bytes.Repeat([]byte("<p>some text of 32 bytes......\n\n"), sent/32))
+	})
+	c := newClient(t, Config{MaxBody: mib})
+	for _, s := range []struct {
+		path         string
+		stream, long bool
+		class        Class
+		cut          Cut
+		got, kept    int
+	}{
+		{"/", true, true, OK, Whole, sent, 0},
+		{"/", true, false, OK, CutLong, mib, 0},
+		{"/", false, false, OK, CutLong, 0, mib},
+		{"/short", true, true, OK, CutShort, sent, 0},
+		{"/gone", true, true, NotFound, Whole, 0, 0},
+	} {
+		got := 0
+		o, err := c.Fetch(context.Background(), &Request{URL: base + s.path, Stream: func(o *Outcome, head []byte) (func(io.Reader), bool) {
+			if o.Kind != HTML || len(head) < sniffLen || !bytes.HasPrefix(head, []byte("<p>some text")) {
+				t.Errorf("%s: kind %v, %d bytes at first", s.path, o.Kind, len(head))
+			}
+			if !s.stream {
+				return nil, true
+			}
+			return func(body io.Reader) {
+				n, _ := io.Copy(io.Discard, body)
+				got = int(n)
+				if err := o.Hold(context.Background(), 10*mib); err != nil || !o.Large() {
+					t.Errorf("%s: holds nothing: %v", s.path, err)
+				}
+			}, s.long
+		}})
+		if err != nil || o.Class != s.class || o.Cut != s.cut || got != s.got || len(o.Body) != s.kept {
+			t.Errorf("%s, stream %v, long %v: %v, %v, %d bytes read as they came, %d kept (%v)", s.path, s.stream, s.long, o.Class, o.Cut, got, len(o.Body), err)
+		}
+		o.Release()
+	}
+	empty(t, c, c.cfg.MaxHeld)
 }

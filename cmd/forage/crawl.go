@@ -204,6 +204,7 @@ func (ff *fetchFlags) run(cmd *cobra.Command, cfg crawl.Config, work func(contex
 		if err != nil {
 			return storeError(cfg.Dir, err)
 		}
+		defer keepLean(c.Held)()
 		server, err := serveStore(cfg.Dir, &ownStore{crawl: c, flags: ff.given(cmd)})
 		if err != nil {
 			return errors.Join(err, c.Close())

@@ -47,7 +47,7 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 	f.StringVar(&ff.contact, "contact", "", "URL or mail address where the operator can be reached")
 	f.StringSliceVar(&ff.private, "allow-private", nil, "address ranges that may be fetched although they are not public, such as 127.0.0.0/8; a site that is crawled remembers them")
 	f.DurationVar(&ff.timeout, "timeout", ff.timeout, "of one request in all")
-	f.Var(&ff.maxBody, "max-body", "bytes kept of a body; the rest is cut")
+	f.Var(&ff.maxBody, "max-body", "bytes kept of a page; the rest is cut")
 	f.StringArrayVar(&ff.headers, "header", nil, "'HOST Name: value': a header field for one host, the only one that is named by default (repeatable)")
 	f.StringVar(&ff.cookies, "cookies", "", "file of cookies, as browsers export them; servers' own are never kept")
 	f.StringVar(&ff.proxy, "proxy", "", "http, https or socks5 URL; $NAME is taken from the environment")

@@ -1,12 +1,13 @@
 // Package document turns the body of an answer into what a crawl wants to know of it: what
 // kind of document it is, where it leads, and digests by which it is recognised.
 //
-// Reader.Read does it, without network, store or clock. What becomes of the links is for
+// Reader.Read does it, and Reader.List for what is no page as it comes, without network, store or clock. What becomes of the links is for
 // package crawl to decide.
 package document
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strings"
 	"unsafe"
@@ -107,7 +108,7 @@ func (r *Reader) Read(o *fetch.Outcome, opt Options) *Content {
 		r.page(o, &opt, c)
 		return c
 	}
-	doc, err := sitemap.Parse(o.Body, opt.URL, o.ContentType)
+	doc, err := sitemap.Read(bytes.NewReader(o.Body), sitemap.Options{URL: opt.URL, ContentType: o.ContentType, Room: opt.Room})
 	switch {
 	case err == nil && doc.Kind != sitemap.None:
 		list(doc, &opt, c)
@@ -115,6 +116,43 @@ func (r *Reader) Read(o *fetch.Outcome, opt Options) *Content {
 		r.page(o, &opt, c)
 	}
 	return c
+}
+
+// Streams reports whether the body of o, which begins with head, can be read as it comes, by Reader.List:
+// it is no page. list tells whether it is a list for certain. url is the document's.
+func Streams(o *fetch.Outcome, head []byte, url string) (ok, list bool) {
+	if o.Kind == fetch.HTML && !looksLikeList(head) {
+		return false, false
+	}
+	doc, err := sitemap.Parse(head, url, o.ContentType)
+	list = err == nil && doc.Kind != sitemap.None
+	return list || !o.Kind.IsPage(head), list
+}
+
+// List reads the body of o, for which Streams is true, from r. It says the same of it as Read. O(bytes)
+// time; memory for the entries of the list.
+func (r *Reader) List(o *fetch.Outcome, body io.Reader, opt Options) *Content {
+	h := xxhash.New()
+	in := &tally{r: io.TeeReader(body, h)}
+	c := &Content{Kind: store.Other}
+	if doc, err := sitemap.Read(in, sitemap.Options{URL: opt.URL, ContentType: o.ContentType, Room: opt.Room}); err == nil && doc.Kind != sitemap.None {
+		list(doc, &opt, c)
+	}
+	io.Copy(io.Discard, in) // an error is the fetch's to tell
+	c.Digest, c.Bytes = h.Sum64(), in.n
+	return c
+}
+
+// A tally counts the bytes that are read.
+type tally struct {
+	r io.Reader
+	n int64
+}
+
+func (t *tally) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	t.n += int64(n)
+	return n, err
 }
 
 // looksLikeList reports whether a body that is labelled HTML has the root element of a feed or

@@ -35,8 +35,8 @@ type Extractor struct {
 	room    func(int64) bool // Options.Room
 	taken   int64            // what it was called with
 	full    bool             // it has returned false
-	block   block // the run of text that is being read, see layout.go
-	latest  int   // index in refs of the link that its text was in last
+	block   block            // the run of text that is being read, see layout.go
+	latest  int              // index in refs of the link that its text was in last
 	longest [2]block
 	rows    []rowSoFar
 

@@ -8,6 +8,7 @@
 package sitemap
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"strings"
@@ -61,38 +62,55 @@ type Document struct {
 	Problem  error   // where reading ended early; nil: it did not
 }
 
-// Parse reads a document that answered at rawURL with a content type. body may be compressed
-// by gzip. An unknown kind of document gives Kind None, never an error; the only error is that
-// rawURL is no URL.
+// Options tell what is known of a document before it is read.
+type Options struct {
+	URL         string // absolute
+	ContentType string // as sent
+
+	// Room, if set, is called before the entries take more memory, with all that they have taken and
+	// are going to, in bytes. Where it returns false nothing more is taken, and Document.Cut is set.
+	Room func(bytes int64) bool
+}
+
+// Parse reads a document that answered at rawURL with a content type, see Read.
 func Parse(body []byte, rawURL, contentType string) (*Document, error) {
-	base, err := link.NewBase(rawURL)
+	return Read(bytes.NewReader(body), Options{URL: rawURL, ContentType: contentType})
+}
+
+// Read reads a document, which may be compressed by gzip, as it comes, and as far as it has to be read.
+// An unknown kind of document gives Kind None, never an error; the only error is that o.URL is no URL.
+// Memory: the entries, and some 200 KiB.
+func Read(r io.Reader, o Options) (*Document, error) {
+	base, err := link.NewBase(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{doc: new(Document), base: base}
-	head, r, err := open(body, contentType)
+	p := &parser{doc: new(Document), base: base, room: o.Room}
+	d, err := open(r, o.ContentType)
 	if err != nil {
 		p.doc.Problem = err
 		return p.doc, nil
 	}
-	switch first := firstByte(head); {
+	switch first := firstByte(d.head); {
 	case first == '<':
-		p.xml(r)
+		p.xml(d)
 	case first == '{':
-		p.json(r)
-	case strings.HasPrefix(contentType, "text/plain") || strings.HasSuffix(strings.TrimSuffix(pathOf(rawURL), ".gz"), ".txt"):
-		p.text(r)
+		p.json(d)
+	case strings.HasPrefix(o.ContentType, "text/plain") || strings.HasSuffix(strings.TrimSuffix(pathOf(o.URL), ".gz"), ".txt"):
+		p.text(d)
 	}
+	p.doc.Cut = p.doc.Cut || d.limit.N <= 0
 	return p.doc, nil
 }
 
 // IsList reports whether a document may be a list, by looking at its first bytes: what it
 // denies, Parse finds to be None.
 func IsList(body []byte, rawURL, contentType string) bool {
-	head, _, err := open(body, contentType)
+	d, err := open(bytes.NewReader(body), contentType)
 	if err != nil {
 		return false
 	}
+	head := d.head
 	for _, root := range []string{"<urlset", ":urlset", "<sitemapindex", ":sitemapindex", "<rss", "<feed", ":feed", "rdf:rdf"} {
 		if bytes.Contains(bytes.ToLower(head), []byte(root)) {
 			return true
@@ -123,49 +141,38 @@ func firstByte(b []byte) byte {
 // headSize is how many bytes the look ahead takes.
 const headSize = 4096
 
-// open returns a reader of body as valid UTF-8 of at most MaxBytes, and the first bytes of it.
-func open(body []byte, contentType string) (head []byte, _ io.Reader, err error) {
-	raw := func() (io.Reader, error) {
-		var r io.Reader = bytes.NewReader(body)
-		// Nested compression is seen: a server may compress what is compressed already.
-		for range 3 {
-			peek := make([]byte, 2)
-			n, _ := io.ReadFull(r, peek)
-			r = io.MultiReader(bytes.NewReader(peek[:n]), r)
-			if n < 2 || peek[0] != 0x1f || peek[1] != 0x8b {
-				break
-			}
-			z, err := gzip.NewReader(r)
-			if err != nil {
-				return nil, err
-			}
-			r = z
+// A text is a document as valid UTF-8, of which at most MaxBytes are read.
+type text struct {
+	*bufio.Reader
+	head  []byte // the first bytes; good until the first read
+	limit *io.LimitedReader
+}
+
+// open returns the text of a document.
+func open(r io.Reader, contentType string) (*text, error) {
+	b := bufio.NewReaderSize(r, headSize)
+	// Nested compression is seen: a server may compress what is compressed already.
+	for range 3 {
+		if magic, _ := b.Peek(2); len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
+			break
 		}
-		return io.LimitReader(r, MaxBytes), nil
-	}
-	r, err := raw()
-	if err != nil {
-		return nil, nil, err
-	}
-	first := make([]byte, headSize)
-	n, _ := io.ReadFull(r, first)
-	label := encodingOf(first[:n], contentType)
-	decoded := func() (io.Reader, error) {
-		r, err := raw()
+		z, err := gzip.NewReader(b)
 		if err != nil {
 			return nil, err
 		}
-		if e, name := charset.Lookup(label); e != nil && name != "utf-8" {
-			r = transform.NewReader(r, e.NewDecoder())
-		}
-		return transform.NewReader(r, transform.Chain(runes.ReplaceIllFormed(), runes.Map(legal))), nil
+		b = bufio.NewReaderSize(z, headSize)
 	}
-	if r, err = decoded(); err != nil {
-		return nil, nil, err
+	limit := &io.LimitedReader{R: b, N: MaxBytes}
+	b = bufio.NewReaderSize(limit, headSize)
+	first, _ := b.Peek(headSize)
+	var decoded io.Reader = b
+	if e, name := charset.Lookup(encodingOf(first, contentType)); e != nil && name != "utf-8" {
+		decoded = transform.NewReader(decoded, e.NewDecoder())
 	}
-	n, _ = io.ReadFull(r, first)
-	r, err = decoded()
-	return first[:n], r, err
+	decoded = transform.NewReader(decoded, transform.Chain(runes.ReplaceIllFormed(), runes.Map(legal)))
+	t := &text{Reader: bufio.NewReaderSize(decoded, headSize), limit: limit}
+	t.head, _ = t.Peek(headSize)
+	return t, nil
 }
 
 // legal replaces characters that XML does not allow.
@@ -206,12 +213,34 @@ func encodingOf(head []byte, contentType string) string {
 }
 
 type parser struct {
-	doc  *Document
-	base *link.Base
+	doc   *Document
+	base  *link.Base
+	room  func(int64) bool
+	urls  int64 // bytes of the entries' URLs
+	taken int64 // by the entries
+	asked int64 // of what they take
 }
 
-// add appends an entry. In a feed the reference may be relative to base; in a sitemap it is an
-// absolute URL [sitemaps.org, "XML tag definitions"]. It returns false when no more are taken.
+// entrySize is how many bytes an entry takes, its URL apart: here while the slice grows, and as what
+// the caller makes of it. roomStep is how much is asked for at a time.
+const (
+	entrySize = 192
+	roomStep  = 64 << 10
+)
+
+// take has room made for n bytes more.
+func (p *parser) take(n int64) bool {
+	p.taken += n
+	if p.taken <= p.asked || p.room == nil {
+		return true
+	}
+	p.asked = (p.taken + roomStep) / roomStep * roomStep
+	return p.asked == roomStep || p.room(p.asked) // a small list asks for nothing
+}
+
+// add appends an entry. In a feed the reference may be relative to base, and all have as many bytes of
+// URLs as the links of a page; in a sitemap it is an absolute URL [sitemaps.org, "XML tag definitions"].
+// It returns false when no more are taken.
 func (p *parser) add(ref string, base *link.Base, e Entry) bool {
 	ref = strings.TrimSpace(ref)
 	if ref == "" {
@@ -226,11 +255,15 @@ func (p *parser) add(ref string, base *link.Base, e Entry) bool {
 		p.doc.Rejected++
 		return true
 	}
-	if len(p.doc.Entries) == MaxEntries {
+	p.urls += int64(len(u))
+	if len(p.doc.Entries) == MaxEntries || p.doc.Kind == Feed && p.urls > link.MaxURLs || !p.take(int64(len(u))+entrySize) {
 		p.doc.Cut = true
 		return false
 	}
 	e.URL = u
+	if len(e.LastMod) > maxTime {
+		e.LastMod = ""
+	}
 	e.Modified = ParseTime(e.LastMod)
 	p.doc.Entries = append(p.doc.Entries, e)
 	return true
@@ -249,11 +282,14 @@ var layouts = []string{
 	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 2006", "2 Jan 2006", time.RFC850, time.ANSIC,
 }
 
+// maxTime is the length in bytes beyond which nothing is a date.
+const maxTime = 64
+
 // ParseTime reads a date of a sitemap, feed or page: W3C's and RFC 822's, and what is often
 // taken for them. It returns seconds since the epoch, 0 for what is no date after 1970.
 func ParseTime(s string) int64 {
 	s = strings.TrimFunc(s, unicode.IsSpace)
-	if s == "" || len(s) > 64 {
+	if s == "" || len(s) > maxTime {
 		return 0
 	}
 	for _, l := range layouts {

@@ -299,3 +299,46 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestRoom: entries ask for the memory that they take, whatever kind of list they stand in, and none
+// are taken where there is none.
+func TestRoom(t *testing.T) {
+	const n = 20_000
+	for name, body := range map[string]string{
+		"sitemap": "<urlset>" + strings.Repeat("<url><loc>http://x.test/some/path</loc></url>", n) + "</urlset>",
+		"links":   "<urlset><url>" + strings.Repeat("<xhtml:link href='http://x.test/some/path'/><xhtml:link href='http://x.test/another/path'/>", n/2) + "</url></urlset>",
+		"atom":    "<feed>" + strings.Repeat("<entry><link href='some/path'/></entry>", n) + "</feed>",
+		"text":    strings.Repeat("http://x.test/some/path\n", n),
+		"json":    `{"version":"https://jsonfeed.org/version/1","items":[` + strings.Repeat(`{"url":"/b"},`, n) + `{}]}`,
+		"long":    `{"home_page_url":"/","items":[],"x":"` + strings.Repeat("x", 1<<20) + `"}`,
+	} {
+		asked := int64(0)
+		o := Options{URL: "http://x.test/list.txt", Room: func(bytes int64) bool {
+			if bytes <= asked {
+				t.Errorf("%s: asks for %d bytes after %d", name, bytes, asked)
+			}
+			asked = bytes
+			return true
+		}}
+		whole, err := Read(strings.NewReader(body), o)
+		if err != nil || whole.Cut || whole.Problem != nil || name != "long" && len(whole.Entries) < n || asked < int64(len(whole.Entries)*entrySize) || asked < 3<<20 {
+			t.Errorf("%s: %d entries, cut %v, asked for %d bytes (%v, %v)", name, len(whole.Entries), whole.Cut, asked, err, whole.Problem)
+		}
+		o.Room = func(int64) bool { return false }
+		if d, _ := Read(strings.NewReader(body), o); name != "long" && (!d.Cut || len(d.Entries) > 2*roomStep/entrySize) {
+			t.Errorf("%s: without room %d entries, cut %v", name, len(d.Entries), d.Cut)
+		}
+	}
+	small := Options{URL: "http://x.test/s.xml", Room: func(int64) bool { t.Error("a small sitemap asks for room"); return true }}
+	if d, err := Read(strings.NewReader("<urlset>"+strings.Repeat("<url><loc>http://x.test/a</loc></url>", 200)+"</urlset>"), small); err != nil || len(d.Entries) != 200 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestFeedBudget: a feed makes no more bytes of URLs of a long base than a page may.
+func TestFeedBudget(t *testing.T) {
+	d := parse(t, "<feed xml:base='http://x.test/"+strings.Repeat("b", 2000)+"/'>"+strings.Repeat("<entry><link href='a'/></entry>", 10_000)+"</feed>", "http://x.test/feed", "")
+	if n := len(d.Entries) * 2000; !d.Cut || n > link.MaxURLs || n < link.MaxURLs*9/10 {
+		t.Errorf("%d entries, cut %v", len(d.Entries), d.Cut)
+	}
+}

@@ -96,14 +96,33 @@ func rebase(t xml.StartElement, base *link.Base) *link.Base {
 	return base
 }
 
-// refer notes what the entry refers to.
-func (x *xmlList) refer(url string) { x.refs = append(x.refs, reference{url, x.base()}) }
+// refer notes what the entry refers to. What is too long for a URL is not kept.
+func (x *xmlList) refer(url string) {
+	switch url = strings.TrimSpace(url); {
+	case len(url) > link.MaxURL:
+		x.doc.Rejected++
+	case len(x.refs) == MaxEntries, len(x.refs) >= fewRefs && !x.take(int64(len(url))+refSize):
+		x.doc.Cut = true
+	default:
+		x.refs = append(x.refs, reference{url, x.base()})
+	}
+}
+
+// refSize is how many bytes a reference takes, its URL apart, while the slice grows; an entry has fewRefs
+// of them without asking.
+const (
+	refSize = 64
+	fewRefs = 16
+)
+
+// maxEntities is how many entities of a document's own are told from text.
+const maxEntities = 1000
 
 // directive notes the entities that a document type declares: references to them stay
 // unexpanded, and what holds one is no URL.
 func (x *xmlList) directive(s string) {
 	for _, decl := range strings.Split(s, "<!ENTITY")[1:] {
-		if f := strings.Fields(decl); len(f) > 0 {
+		if f := strings.Fields(decl); len(f) > 0 && len(x.entities) < maxEntities {
 			x.entities = append(x.entities, "&"+f[0]+";")
 		}
 	}
@@ -237,7 +256,7 @@ func (x *xmlList) value(name, s string) {
 			x.refer(s)
 		}
 	case "lastmod", "updated":
-		x.lastmod = s
+		x.lastmod = s[:min(len(s), maxTime+1)]
 	case "publication_date", "pubDate", "date", "published":
 		x.published = ParseTime(s)
 	}
