@@ -30,7 +30,7 @@ func (p Problem) String() string { return p.Text }
 // Snapshot while the store is being written to. Time O(store), memory a bit a URL, and the sites.
 func (v *View) Check(report func(Problem)) error {
 	sound := true
-	if err := v.files(func(p Problem) { sound = false; report(p) }); err != nil {
+	if err := v.files(v.gate, func(p Problem) { sound = false; report(p) }); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	if !sound {

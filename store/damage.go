@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -387,15 +388,20 @@ func checkFiles(files vfs.FS, folder string, report func(Problem)) error {
 	return nil
 }
 
-// checkTables reports the damage in the tables of the database while it is written to.
-func (db *DB) checkTables(folder string, report func(Problem)) error {
+// checkTables reports the damage in the tables of the database while it is written to. It ends
+// with ErrClosed when g closes.
+func (db *DB) checkTables(folder string, g *gate, report func(Problem)) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
 	names, err := tableNames(db.db)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		e, err := verifyTable(db.disk, db.disk.PathJoin(folder, name))
-		if err != nil {
+		if err = cmp.Or(g.step(), err); err != nil {
 			return err
 		}
 		if e == nil {

@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"forage/graph"
 )
@@ -197,4 +200,45 @@ func TestReaderWithoutCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
+}
+
+// closing ends the reading of snapshots where a table is opened.
+type closing struct {
+	vfs.FS
+	db *DB
+}
+
+func (c *closing) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if c.db != nil && strings.HasSuffix(name, ".sst") {
+		go c.db.EndReads()
+		for !c.db.reads.closed.Load() {
+			runtime.Gosched()
+		}
+	}
+	return c.FS.Open(name, opts...)
+}
+
+// TestCheckEnds: who closes the store does not wait for a check to read all tables, and a check
+// that comes later is told so.
+func TestCheckEnds(t *testing.T) {
+	fsys := &closing{FS: vfs.NewMem()}
+	db, err := Open("crawl", Options{FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.AddSite(&Site{Name: "a"}), db.Sync(), db.db.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	during, later := db.Snapshot(), db.Snapshot()
+	fsys.db = db
+	report := func(p Problem) { t.Error(p) }
+	if err := during.files(during.gate, report); !errors.Is(err, ErrClosed) {
+		t.Errorf("the store is closed while tables are read: %v", err)
+	}
+	if err := errors.Join(db.EndReads(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := later.Check(report); !errors.Is(err, ErrClosed) {
+		t.Errorf("the store has been closed: %v", err)
+	}
 }

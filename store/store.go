@@ -154,11 +154,11 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	if err := db.open(folder, opt); err != nil {
 		return nil, err
 	}
-	db.View = View{r: db.db, decoded: new(atomic.Int64), files: func(report func(Problem)) error {
+	db.View = View{r: db.db, decoded: new(atomic.Int64), files: func(g *gate, report func(Problem)) error {
 		if opt.ReadOnly {
 			return checkFiles(db.disk, folder, report)
 		}
-		return db.checkTables(folder, report)
+		return db.checkTables(folder, g, report)
 	}}
 	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
 		return nil, errors.Join(err, db.shut())

@@ -19,9 +19,9 @@ import (
 type View struct {
 	r       pebble.Reader
 	close   func() error
-	decoded *atomic.Int64                    // documents, by the DB and all its views
-	gate    *gate                            // of snapshots; nil: always open
-	files   func(report func(Problem)) error // verifies the files
+	decoded *atomic.Int64                             // documents, by the DB and all its views
+	gate    *gate                                     // of snapshots; nil: always open
+	files   func(g *gate, report func(Problem)) error // verifies the files
 }
 
 // Close frees a snapshot.
