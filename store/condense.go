@@ -182,22 +182,22 @@ func (db *DB) condense(site SiteID, past *PastCycles, cycles []*CycleRecord, n i
 // be one write, but the database sorts those that it has in memory anew for each look at it
 // after a commit: condensing 10,000 sites by six cycles each, with a commit a site, took 171 s
 // of processor time by ranges and takes 1.3 s by rows.
-func (db *DB) dropRows(table byte, site SiteID, cycles []Cycle) (err error) {
+func (db *DB) dropRows(table byte, site SiteID, cycles []Cycle) error {
 	prefix := key(table, uint32(site))
-	it, err := db.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
-	if err != nil {
-		return readError(err)
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for _, c := range cycles {
-		prefix := key(table, uint32(site), uint32(c))
-		for ok := it.SeekGE(prefix); ok && bytes.HasPrefix(it.Key(), prefix); ok = it.Next() {
-			if err := db.window().Delete(it.Key(), nil); err != nil {
-				return err
+	return db.iterate(prefix, after(prefix), func(it *pebble.Iterator) error {
+		for _, c := range cycles {
+			prefix := key(table, uint32(site), uint32(c))
+			for ok := it.SeekGE(prefix); ok && bytes.HasPrefix(it.Key(), prefix); ok = it.Next() {
+				if err := db.window().Delete(it.Key(), nil); err != nil {
+					return err
+				}
+			}
+			if err := it.Error(); err != nil {
+				return readError(err)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Records are added to a row until it has packRecords of them, or packBytes; those inserted
@@ -296,33 +296,32 @@ func (p *packer) add(c Cycle, record []byte) error {
 }
 
 // load takes the row into work in which a record of cycle c belongs, none if it is before all.
-func (p *packer) load(c Cycle) (err error) {
+func (p *packer) load(c Cycle) error {
 	prefix := key(tableRecords, uint32(p.site))
-	it, err := p.db.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
-	if err != nil {
-		return readError(err)
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	p.next = 0
-	if it.SeekGE(key(tableRecords, uint32(p.site), uint32(c)+1)) {
-		n, err := numbers(it.Key(), 2)
-		if err != nil {
-			return err
+	return p.db.iterate(prefix, after(prefix), func(it *pebble.Iterator) error {
+		p.next = 0
+		if it.SeekGE(key(tableRecords, uint32(p.site), uint32(c)+1)) {
+			n, err := numbers(it.Key(), 2)
+			if err != nil {
+				return err
+			}
+			p.next = Cycle(n[1])
+		} else if err := it.Error(); err != nil { // the next move forgets it
+			return readError(err)
 		}
-		p.next = Cycle(n[1])
-	}
-	if !it.SeekLT(key(tableRecords, uint32(p.site), uint32(c)+1)) {
-		return it.Error()
-	}
-	val, err := it.ValueAndErr()
-	if err != nil {
-		return readError(err)
-	}
-	p.row, err = decodePack(slices.Clone(val))
-	for _, r := range p.row {
-		p.size += len(r.record)
-	}
-	return err
+		if !it.SeekLT(key(tableRecords, uint32(p.site), uint32(c)+1)) {
+			return readError(it.Error())
+		}
+		val, err := it.ValueAndErr()
+		if err != nil {
+			return readError(err)
+		}
+		p.row, err = decodePack(slices.Clone(val))
+		for _, r := range p.row {
+			p.size += len(r.record)
+		}
+		return err
+	})
 }
 
 // flush writes the row in work. Its key stays: only what follows its first cycle is added.
@@ -394,14 +393,14 @@ func (v *View) records(site SiteID, from Cycle, it *pebble.Iterator, yield func(
 				return true, nil
 			}
 		}
-		return false, it.Error()
+		return false, readError(it.Error())
 	}
 	row := key(tableRecords, uint32(site)) // that may hold cycle from: the last that begins up to it
 	if err := v.iterate(row, after(row), func(it *pebble.Iterator) error {
 		if it.SeekLT(key(tableRecords, uint32(site), uint32(from)+1)) {
 			row = slices.Clone(it.Key())
 		}
-		return it.Error()
+		return readError(it.Error())
 	}); err != nil {
 		return err
 	}

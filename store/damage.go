@@ -57,8 +57,11 @@ func damagedAt(file string, err error) *DamagedError {
 	return e
 }
 
-// readError says what went wrong where the database read.
+// readError says what went wrong where the database read; nil: nothing.
 func readError(err error) error {
+	if err == nil {
+		return nil
+	}
 	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
 		return damagedAt(info.Path, info.Details)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -74,11 +75,7 @@ func (v *View) iterate(lower, upper []byte, f func(*pebble.Iterator) error) (err
 	if err != nil {
 		return readError(err)
 	}
-	defer func() {
-		if e := it.Close(); e != nil && err == nil {
-			err = readError(e)
-		}
-	}()
+	defer func() { err = cmp.Or(err, readError(it.Close())) }() // which tells the same once more
 	return f(it)
 }
 

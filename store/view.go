@@ -172,11 +172,11 @@ func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) error {
 func (v *View) docAt(docs *pebble.Iterator, id graph.Node) (*Doc, error) {
 	k := key(tableDoc, uint32(id))
 	if !docs.SeekGE(k) || !bytes.Equal(docs.Key(), k) {
-		return nil, cmp.Or(docs.Error(), ErrNotFound)
+		return nil, cmp.Or(readError(docs.Error()), ErrNotFound)
 	}
 	val, err := docs.ValueAndErr()
 	if err != nil {
-		return nil, err
+		return nil, readError(err)
 	}
 	return v.decode(id, val)
 }

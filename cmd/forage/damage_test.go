@@ -117,8 +117,12 @@ func TestDamagedStore(t *testing.T) {
 				}
 			}
 			for _, cmd := range []string{"pages", "status"} {
-				if c, _, stderr := forage(what, cmd, "--dir", dir); c != 0 && code == 0 {
+				c, _, stderr := forage(what, cmd, "--dir", dir)
+				if c != 0 && code == 0 {
 					t.Fatalf("%s: check finds nothing, %s says %s", what, cmd, stderr)
+				}
+				if c != 0 && (!strings.Contains(stderr, filepath.Join(dir, "documents")) || !strings.Contains(stderr, "check --repair")) {
+					t.Fatalf("%s: %s does not say which file, or what to do: %s", what, cmd, stderr)
 				}
 			}
 			if code == 0 {
