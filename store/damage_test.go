@@ -374,3 +374,45 @@ func TestTruncated(t *testing.T) {
 		t.Logf("%s: cut at %d of %d bytes, %d noticed, %d keys lost altogether", name, tries, len(b), seen, lost)
 	}
 }
+
+// TestGap: a log between others is missing. What follows builds on it, so that a repair leaves it
+// out, and says so.
+func TestGap(t *testing.T) {
+	const folder = "crawl/documents"
+	fsys := vfs.NewMem()
+	db, err := Open("crawl", Options{FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := func() []string {
+		names, err := fsys.List(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(names)
+		return slices.DeleteFunc(names, func(s string) bool { return !strings.HasSuffix(s, ".log") })
+	}
+	for i := 0; len(logs()) < 3; i++ {
+		if err := errors.Join(addPage(db, fmt.Sprintf("http://a/%d/%s", i, strings.Repeat("x", 2000))), db.Commit()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written := db.commit
+	if err := errors.Join(db.Close(), fsys.Remove(folder+"/"+logs()[1])); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	db, err = Open("crawl", Options{FS: fsys, Repair: func(p Problem) { told = append(told, p.Text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	have, err := db.NumURLs()
+	if err != nil || have == 0 || db.commit >= written {
+		t.Errorf("%d URLs, %v, are left of %d commits", have, err, written)
+	}
+	if want := fmt.Sprintf("commits %d to ", db.commit+1); len(told) != 1 || !strings.Contains(told[0], want) ||
+		!strings.Contains(told[0], fmt.Sprintf("up to commit %d, are left out", written)) {
+		t.Errorf("told: %q, want that %s… are missing and those up to %d left out", told, want, written)
+	}
+}

@@ -129,6 +129,11 @@ func (s *state) rebuild(files *disk, folder, made string) ([]string, error) {
 	if err == nil {
 		end, err = readLogs(files, folder, flushed, len(s.broken) > 0, w.apply)
 	}
+	if err == nil && end.behind > 0 { // s.lost tells of the gap
+		var all logEnd
+		all, err = readLogs(files, folder, flushed, true, nil)
+		lost[s.lost[0].File] = fmt.Sprintf("; these, up to commit %d, are left out, as they build on what is missing", all.last)
+	}
 	err = errors.Join(err, w.flush())
 	if err == nil {
 		err = db.Flush()

@@ -28,7 +28,7 @@ damaged-N in the store, which may be deleted.`,
 		Example: "  forage check --dir forage-data",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			problems := 0
+			problems := int64(0)
 			report := func(p store.Problem) {
 				problems++
 				if problems <= 100 {
@@ -47,7 +47,7 @@ damaged-N in the store, which may be deleted.`,
 			if err != nil {
 				return storeError(dir, err)
 			}
-			left := 0
+			left := int64(0)
 			_, err = db.Repair(report)
 			if err == nil {
 				err = db.View.Check(func(store.Problem) { left++ })
@@ -56,7 +56,7 @@ damaged-N in the store, which may be deleted.`,
 				return err
 			}
 			if left > 0 {
-				return fmt.Errorf("%d problems remain after repair", left)
+				return fmt.Errorf("%s could not be mended", plural(left, "problem"))
 			}
 			return told(cmd.OutOrStdout(), asJSON, problems, true)
 		},
@@ -68,7 +68,7 @@ damaged-N in the store, which may be deleted.`,
 }
 
 // told prints the outcome of a check and returns the error that it means for the exit code.
-func told(w io.Writer, asJSON bool, problems int, repaired bool) error {
+func told(w io.Writer, asJSON bool, problems int64, repaired bool) error {
 	ok := problems == 0 || repaired
 	var err error
 	switch {
@@ -77,10 +77,10 @@ func told(w io.Writer, asJSON bool, problems int, repaired bool) error {
 	case problems == 0:
 		_, err = fmt.Fprintln(w, "ok: every record is there and fits the others")
 	case repaired:
-		_, err = fmt.Fprintf(w, "ok: %d problems repaired\n", problems)
+		_, err = fmt.Fprintf(w, "ok: %s repaired\n", plural(problems, "problem"))
 	}
 	if err == nil && !ok {
-		err = fmt.Errorf("%d problems; 'forage check --repair' mends what can be mended", problems)
+		err = fmt.Errorf("%s; 'forage check --repair' mends what can be mended", plural(problems, "problem"))
 	}
 	return err
 }
