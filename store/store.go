@@ -32,6 +32,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"forage/graph"
+	"forage/internal/atomicfile"
 )
 
 const noDuplicate = graph.None
@@ -307,7 +308,7 @@ func Exists(dir string) error {
 func checkFolder(dir string, mustExist, repair bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
-		return os.MkdirAll(dir, 0o755)
+		return atomicfile.Folder(dir)
 	}
 	if err != nil {
 		return err

@@ -103,12 +103,29 @@ func Close(f *os.File) error {
 	return SyncFolder(filepath.Dir(f.Name()))
 }
 
-// Folder makes the folder dir, as os.MkdirAll does, and returns when its name is on the disk.
+// Folder makes the folder dir with all above it, as os.MkdirAll does, and returns when the names
+// of those that were not there are on the disk.
 func Folder(dir string) error {
+	missing := missingFolders(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return SyncFolder(filepath.Dir(dir))
+	for _, dir := range missing {
+		if err := SyncFolder(filepath.Dir(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missingFolders returns which of dir and the folders above it are not there, dir first.
+func missingFolders(dir string) (missing []string) {
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing = append(missing, dir)
+	}
 }
 
 // SyncFolder returns when the names in a folder are on the disk. It does nothing where the user

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -62,5 +64,28 @@ func TestDevice(t *testing.T) {
 	}
 	if err := Write(filepath.Join(t.TempDir(), "missing", "file"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("in a folder that is missing: %v", err)
+	}
+}
+
+// TestFolder: each folder that is made has its name synced, those above dir as well.
+func TestFolder(t *testing.T) {
+	home := t.TempDir()
+	t.Chdir(home)
+	if got := missingFolders("a/b/../b/c/"); !slices.Equal(got, []string{"a/b/c", "a/b", "a"}) {
+		t.Errorf("%q are said to be missing", got)
+	}
+	for _, dir := range []string{"a/b/c", filepath.Join(home, "a", "b"), "a/b/d"} {
+		if err := Folder(dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := missingFolders(dir); got != nil {
+			t.Errorf("%q are missing after Folder(%q)", got, dir)
+		}
+	}
+	if err := Write("file", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := Folder("file/a"); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("a folder in a file: %v", err)
 	}
 }
