@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"forage/crawl/plan"
+	"forage/internal/software"
 	"forage/store"
 )
 
@@ -212,9 +213,10 @@ func TestMintedURLs(t *testing.T) {
 		rw.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(rw, "<title>x</title><p>%s %d<a href=/list>list</a><a href=/page?sid=%d>page</a>", r.URL.Path, n, n)
 	}
-	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+	c := open(t, func(cfg *Config) { cfg.Parallel, cfg.At = 1, software.Start })
 	w.crawl(t, c, store.Rules{})
-	for range 6 {
+	for range 12 {
+		c.cfg.At = c.cfg.At.Add(software.Week)
 		if r := w.revisit(t, c, plan.Plan{Budget: func(int) int { return 3 }}); r.NewPages != 0 {
 			t.Errorf("cycle %d counts %d minted URLs as new pages", r.Cycle, r.NewPages)
 		}

@@ -22,13 +22,15 @@ type Params struct {
 	held   []uint64          // the keys of pages, as a ring: what is noted first is forgotten first
 	oldest int               // of held, once it is full
 
-	earlier map[uint64]uint64 // as pages, of what earlier cycles fetched: what it said
+	sessions bool              // a name is known for numbers of sessions: shapes of texts are noted too
+	earlier  map[uint64]uint64 // as pages, of what earlier cycles fetched: what it said
 }
 
 // An evidence is what speaks for and against a parameter.
 type evidence struct {
 	seen, same, other int
 	ignored           bool
+	doubted           bool // it is ignored, but there were pages whose bodies differ
 }
 
 // The lowest bits of a hash in Params.pages.
@@ -42,6 +44,10 @@ const (
 	maxPairs = 1 << 14
 	maxNames = 256
 )
+
+// shapes stands in keys of Params.pages for a name, which it is none of, where the hash is of the text
+// without its numbers.
+const shapes = "="
 
 // enough is how many URLs have to have the same page with and without a parameter, and a
 // parameter that is known for sessions.
@@ -80,6 +86,7 @@ func (p *Params) evidence(name string) *evidence {
 		}
 		e = new(evidence)
 		p.names[name] = e
+		p.sessions = p.sessions || isSession(name)
 	}
 	return e
 }
@@ -100,6 +107,10 @@ func (p *Params) Fetched(url string, g Page) (changed bool) {
 		return false
 	}
 	p.note("", url, text)
+	shape := g.Text.Shape&^bits | isText
+	if g.Text.Shape != 0 && p.sessions {
+		p.note(shapes, url, shape)
+	}
 	for i, name := range all {
 		if slices.Contains(all[:i], name) {
 			continue
@@ -109,26 +120,33 @@ func (p *Params) Fetched(url string, g Page) (changed bool) {
 			continue
 		}
 		e.seen++
-		without, mine := Without(url, name), text
+		without, mine, of := Without(url, name), text, ""
 		if isSession(name) && g.Text.Shape != 0 {
-			mine = g.Text.Shape&^bits | isText
+			mine, of = shape, shapes
 		}
-		plain, known := p.pages[key("", without)]
+		plain, known := p.pages[key(of, without)]
+		body, read := p.pages[key("", without)]
 		other, met := p.pages[key(name, without)]
 		canonical := g.Canonical != "" && !g.Leads && dropped(url, g.Canonical, name)
 		like := func(a, b uint64) bool { return a|counted == b|counted }
-		unlike := func(a, b uint64) bool { return (a^b)&isText == 0 && !like(a, b) }
-		same := canonical || met && like(other, mine) || known && (like(plain, text) || like(plain, g.Digest&^bits))
+		unlike := func(a, b uint64) bool { // bodies that differ say nothing where texts have shown that the parameter does not count
+			if e.ignored && a&b&isText == 0 {
+				e.doubted = e.doubted || a != counted
+				return false
+			}
+			return (a^b)&isText == 0 && !like(a, b)
+		}
+		same := canonical || met && like(other, mine) || known && like(plain, mine) || read && (like(body, text) || like(body, g.Digest&^bits))
 		switch {
 		case same && other&counted == 0:
 			e.same++
 			p.note(name, without, mine|counted)
 		case same:
-		case met && unlike(other, mine), known && unlike(plain, text), g.Canonical == url:
+		case met && unlike(other, mine), known && unlike(plain, mine), g.Canonical == url:
 			e.other++
 		}
-		if !met && !same {
-			p.note(name, without, mine)
+		if (!met || other == counted) && !same { // of a page that was only met nothing is known to compare
+			p.note(name, without, mine|other)
 		}
 		need := enough[0]
 		if isSession(name) {
@@ -168,7 +186,7 @@ func (p *Params) Ignored() []string {
 // whether it counts.
 func (p *Params) Open() bool {
 	for _, e := range p.names {
-		if e.seen >= 2 && e.seen < 200 && !e.ignored && e.other < 8 {
+		if e.seen >= 2 && e.seen < 200 && (!e.ignored || e.doubted) && e.other < 8 {
 			return true
 		}
 	}

@@ -80,9 +80,16 @@ func TestParams(t *testing.T) {
 func TestParamsTakenBack(t *testing.T) {
 	var p Params
 	p.Ignore([]string{"lang"})
+	page := func(n int, lang string) Page {
+		g := Page{Digest: uint64(4*n + 400*len(lang))}
+		if p.Open() {
+			g.Text = words(fmt.Sprint("page ", n, lang))
+		}
+		return g
+	}
 	for n := range 10 {
-		p.Fetched(fmt.Sprintf("/p%d", n), Page{Digest: uint64(4 * n)})
-		changed := p.Fetched(fmt.Sprintf("/p%d?lang=de", n), Page{Digest: uint64(4*n + 400)})
+		p.Fetched(fmt.Sprintf("/p%d", n), page(n, ""))
+		changed := p.Fetched(fmt.Sprintf("/p%d?lang=de", n), page(n, "de"))
 		if changed != (len(p.Ignored()) == 0) {
 			t.Fatalf("changed %t, ignored %v", changed, p.Ignored())
 		}
@@ -91,6 +98,32 @@ func TestParamsTakenBack(t *testing.T) {
 		}
 	}
 	t.Error("it is not taken back")
+}
+
+// TestParamsKept: a parameter that was found not to count is not taken back as bodies differ, of pages whose
+// texts are the same, or are but for the numbers in them where it is one for sessions.
+func TestParamsKept(t *testing.T) {
+	for _, test := range []struct{ name, text string }{{"ref", "page"}, {"sid", "page visit %d"}} {
+		var p Params
+		p.Ignore([]string{test.name})
+		fetches := 0
+		fetch := func(url string) {
+			g := Page{Digest: uint64(8 * fetches)}
+			if fetches++; p.Open() {
+				g.Text = words(strings.ReplaceAll(test.text, "%d", fmt.Sprint(fetches)))
+			}
+			p.Fetched(url, g)
+		}
+		p.Met("/p0?"+test.name+"=5", []string{test.name}) // in an earlier cycle
+		for n := range 10 {
+			for _, query := range []string{"", "?" + test.name + "=1", "?" + test.name + "=2"} {
+				fetch(fmt.Sprintf("/p%d%s", n, query))
+			}
+			if got := p.Ignored(); len(got) != 1 {
+				t.Fatalf("%s: ignored after %d fetches are %v", test.name, fetches, got)
+			}
+		}
+	}
 }
 
 func TestWithout(t *testing.T) {
