@@ -287,7 +287,10 @@ func (s *status) print(w io.Writer, hubs bool) error {
 			fmt.Fprintf(w, "  %s: %s\n", r.Site, leftOutText(&g))
 		}
 		if more := len(r.LeftOutGroups) - shownLeftOut; more > 0 {
-			fmt.Fprintf(w, "  %s: and %s of URLs left out; --json lists them, 'forage crawl --all' fetches them\n", r.Site, plural(int64(more), "more group"))
+			fmt.Fprintf(w, "  %s: and %s of URLs left out; --json lists them\n", r.Site, plural(int64(more), "more group"))
+		}
+		if len(r.LeftOutGroups) > 0 {
+			fmt.Fprintf(w, "  %s: 'forage crawl --all URL' fetches what is left out\n", r.Site)
 		}
 		if len(r.SameParams) > 0 {
 			fmt.Fprintf(w, "  %s: parameters that do not change the page, left out of URLs: %s\n", r.Site, strings.Join(r.SameParams, ", "))
@@ -324,7 +327,7 @@ const shownLeftOut = 10
 // leftOutText tells of a group of URLs that are left out, for people.
 func leftOutText(g *store.LeftOut) string {
 	if g.Fetched == 0 { // beyond a bound
-		return fmt.Sprintf("%s of %s left out: %s", plural(g.URLs, "URL"), g.Group, g.Why)
+		return fmt.Sprintf("%s of %s left out, and what they alone lead to: %s", plural(g.URLs, "URL"), g.Group, g.Why)
 	}
 	return fmt.Sprintf("%s of %s left out: %s fetched, %s", plural(g.URLs, "URL"), g.Group, plural(g.Fetched, "other"), g.Why)
 }

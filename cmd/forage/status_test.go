@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"forage/store"
 )
 
 // TestStatusWidth prints the status of stores with 1 and 20 sites: no line is wider than a
@@ -45,9 +47,13 @@ func TestStatusWidth(t *testing.T) {
 // TestStatusNotes: what is told of a site below the table comes in one order.
 func TestStatusNotes(t *testing.T) {
 	s := &status{Sites: 1, BySite: []siteStatus{{Site: "a.test", State: "done", Reason: "stopped by --max-pages", Partial: "cut",
-		Traps: []string{"/cal/"}, Waiting: map[string]int{"timeout": 1, "503": 2}}}}
+		LeftOutGroups: []store.LeftOut{{Group: "/day/#", URLs: 2, Why: "hundreds of pages"}, {Group: "?sort=", URLs: 1, Fetched: 20, Why: "the page is the same"}},
+		Traps:         []string{"/cal/"}, Waiting: map[string]int{"timeout": 1, "503": 2}}}}
 	const want = `  a.test: stopped by --max-pages
   a.test: first visit partial: cut
+  a.test: 2 URLs of /day/# left out, and what they alone lead to: hundreds of pages
+  a.test: 1 URL of ?sort= left out: 20 others fetched, the page is the same
+  a.test: 'forage crawl --all URL' fetches what is left out
   a.test: trap: /cal/
   a.test: 2 URLs waiting or failed for "503"
   a.test: 1 URL waiting or failed for "timeout"
