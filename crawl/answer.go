@@ -231,6 +231,8 @@ func (a *answer) document() {
 		return
 	}
 	listed := kind == store.Page || kind == store.Feed || kind == store.Sitemap
+	// The first visit left it out by a rule that was lifted: nobody knows what it led to then.
+	unread := first && c.rec.Kind == store.FirstVisit && d.New == store.NotNew && d.FirstSeen == 0 && d.Cycle < c.rec.Cycle
 	told := listed && novelty.Answered(d, first, got.Stub, c.rec.Kind == store.Revisit, c.first)
 	if told || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
@@ -278,7 +280,12 @@ func (a *answer) document() {
 		got.Links = nil
 	}
 	d.Dated = d.IsList() && slices.ContainsFunc(got.Links, func(l document.Link) bool { return l.LastMod != 0 })
+	is := d.New
+	if unread {
+		d.New = store.MaybeNew // pages take after those that lead to them
+	}
 	links := c.discover(d, got.Links)
+	d.New = is
 	c.seen.links += len(links)
 	a.relink(links, wasGone)
 	if kind == store.Page {

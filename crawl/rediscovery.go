@@ -34,9 +34,10 @@ func (v *rediscovery) hostLost() { v.windUp("", false) }
 
 func (v *rediscovery) whole(*store.Counters) bool { return v.ended }
 
-// conclude tells of a site that gave nothing, for trouble of its own.
+// conclude tells of a site that gave nothing, for trouble of its own, or that must not be asked.
 func (v *rediscovery) conclude(*store.Counters, bool) {
-	if !v.ended && v.trouble != "" && !v.seen.answered {
+	forbidden := v.seen.refused && v.rec.Fetched == 0
+	if v.trouble != "" && (forbidden || !v.ended && !v.seen.answered) {
 		v.failure = v.trouble
 	}
 }

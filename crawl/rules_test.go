@@ -7,9 +7,11 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"forage/crawl/plan"
 	"forage/graph"
+	"forage/internal/software"
 	"forage/store"
 )
 
@@ -86,6 +88,65 @@ func TestRulesLater(t *testing.T) {
 	check("up to a depth", 21, 11, 10, "/late/")
 	w.crawl(t, c, store.Rules{Include: []string{"/page/"}})
 	check("pages alone", 11, 11, 20, "/late/")
+}
+
+// TestRulesLifted lifts a rule, or what is left out by default, after the first visit: what only pages lead
+// to that were left out then may have been there all along, and is not told as new.
+func TestRulesLifted(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name        string
+		first, then store.Rules
+	}{
+		{"exclude", store.Rules{Exclude: []string{"/r/[2-9]"}}, store.Rules{}},
+		{"depth", store.Rules{MaxDepth: 2}, store.Rules{}},
+		{"all", store.Rules{}, store.Rules{All: true}},
+	} {
+		w := newWeb(t)
+		w.pages["/"] = page("home", "/r/0")
+		for n := range 20 {
+			w.pages[fmt.Sprintf("/r/%d", n)] = func(rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(rw, `<title>%d</title><meta http-equiv="refresh" content="0; url=/r/%d">`, n, n+1)
+			}
+		}
+		c := open(t, func(cfg *Config) { cfg.At = software.Start })
+		w.crawl(t, c, test.first)
+		c.cfg.At = c.cfg.At.Add(software.Week)
+		w.revisit(t, c, plan.Plan{Budget: func(int) int { return 5 }})
+		w.crawl(t, c, test.then)
+		leads := 0
+		for n := range 20 {
+			if w.count(fmt.Sprintf("/r/%d", n)) == 0 {
+				break
+			}
+			leads++
+			if d := w.doc(t, c, fmt.Sprintf("/r/%d", n)); d.New == store.IsNew {
+				t.Errorf("%s: %s is new", test.name, d.URL)
+				break
+			}
+		}
+		if leads < 11 {
+			t.Errorf("%s: %d pages of the chain were fetched", test.name, leads)
+		}
+	}
+}
+
+// TestRevisitForbidden: a revisit of a site whose addresses may not be asked any more says why it brings
+// nothing.
+func TestRevisitForbidden(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a")
+	w.pages["/a"] = page("a")
+	c := open(t, func(cfg *Config) { cfg.At, cfg.Fetch.AllowPrivate = software.Start, nil })
+	w.crawl(t, c, store.Rules{AllowPrivate: []string{"127.0.0.0/8"}})
+	w.crawl(t, c, store.Rules{})
+	c.cfg.At = c.cfg.At.Add(time.Hour) // the store's robots.txt still holds, so that nothing else says so
+	r, err := c.Revisit(t.Context(), plan.Plan{Budget: func(int) int { return 2 }}, Options{})
+	if r.Fetched != 0 || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Reason, "not a public address") {
+		t.Errorf("%d fetched, failed are %v, %v", r.Fetched, r.Failed, err)
+	}
 }
 
 // TestRulesMeanwhile changes the rules of a site while it is being visited.
