@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"forage/crawl/plan"
+	"forage/internal/software"
 	"forage/store"
 )
 
@@ -352,5 +355,33 @@ func serves(serve func(path string) (status int, contentType, body string)) http
 		rw.Header().Set("Content-Type", kind)
 		rw.WriteHeader(status)
 		fmt.Fprint(rw, strings.ReplaceAll(body, "HOST", r.Host))
+	}
+}
+
+// TestRowRefetched: that a long row of pages is fetched again, and says what it said before, does not count
+// against what is published at its end.
+func TestRowRefetched(t *testing.T) {
+	t.Parallel()
+	pages := maxEmpty + 2*minFar
+	w := newWeb(t)
+	w.other = func(rw http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/strip/"))
+		if r.URL.Path != "/" && (err != nil || n > pages) {
+			http.NotFound(rw, r)
+			return
+		}
+		var links []string
+		if n < pages {
+			links = append(links, fmt.Sprintf("/strip/%d", n+1))
+		}
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(rw, htmlPage(prose(r.URL.Path, 4), prose(r.URL.Path, 60), links...))
+	}
+	c := open(t, func(cfg *Config) { cfg.At = software.Start })
+	w.crawl(t, c, store.Rules{})
+	pages += 3
+	c.cfg.At = c.cfg.At.Add(software.Week)
+	if r := w.revisit(t, c, plan.Plan{Full: true}); r.NewPages != 3 {
+		t.Errorf("%d new pages, want 3", r.NewPages)
 	}
 }

@@ -384,11 +384,11 @@ func (a *answer) judge() {
 		return
 	}
 	url := c.place(d.URL)
-	c.bound(d)
 	if a.job.work != fetchNew {
 		a.compareParams(url, false)
 		return
 	}
+	c.bound(d)
 	o := a.brought()
 	if !o.Good() && o != yield.None && o != yield.Duplicate {
 		for _, to := range w.fresh {
