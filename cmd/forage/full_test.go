@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,8 +29,8 @@ type pagesOf struct {
 }
 
 func (s *pagesOf) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	var at int
-	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &at); err != nil && r.URL.Path != "/" {
+	at, err := strconv.Atoi(r.URL.Path[1:]) // all of it: what looks for soft 404s may begin with digits
+	if err != nil && r.URL.Path != "/" {
 		http.NotFound(rw, r)
 		return
 	}
