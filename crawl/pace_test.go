@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -24,13 +25,23 @@ func (w *web) gaps() (gaps []time.Duration) {
 	return gaps
 }
 
+// copyStore copies a store that is written to, as a kill at one moment would leave it: how many commits are
+// synced, which is written after the log, is read before that.
+func copyStore(to, from string) error {
+	commits, err := os.ReadFile(filepath.Join(from, "documents", "COMMITS"))
+	if err := errors.Join(err, os.CopyFS(to, os.DirFS(from))); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, "documents", "COMMITS"), commits, 0o644)
+}
+
 // killAt has the nth request from now on find the store as a kill at that moment leaves it: its
 // files are copied while the request waits, and the run is then cut off. late: what the database has
 // committed meanwhile was still on its way to the disk. It returns the copy's folder.
 func (w *web) killAt(t *testing.T, n int, dir string, late bool, cancel func()) (left string) {
 	left = filepath.Join(t.TempDir(), "left")
 	if late {
-		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
+		if err := copyStore(left, dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +58,7 @@ func (w *web) killAt(t *testing.T, n int, dir string, late bool, cancel func()) 
 		case killed:
 			var err error
 			if !late {
-				err = os.CopyFS(left, os.DirFS(dir))
+				err = copyStore(left, dir)
 			} else if b, e := os.ReadFile(filepath.Join(dir, "asked")); e == nil {
 				err = os.WriteFile(filepath.Join(left, "asked"), b, 0o644)
 			}
