@@ -29,6 +29,7 @@ type answer struct {
 	newcomer bool         // it answered for the first time as a page or list, in a cycle of discovery
 	links    []store.Link // all of them now; nil: no body was read
 	dropped  []graph.Node // pages that it linked to, and that may be gone: see novelty.Dropped
+	wasCopy  bool         // it repeated another page
 	doubted  bool         // lists had dropped it
 	accuser  graph.Node   // one of these, see store.Doc.DroppedBy
 	wasCut   bool         // not all of its links before are known
@@ -238,6 +239,7 @@ func (a *answer) document() {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
 	repeated, stood := d.DuplicateOf, d.Stands
+	a.wasCopy = d.Repeats()
 	d.DuplicateOf, d.Stands = graph.None, false
 	// A hollow body says nothing of the page, nor which page it is a copy of.
 	tells := kind == store.Page && (!d.Hollow || d.Seed || isRoot(d))
@@ -423,12 +425,50 @@ func (a *answer) duplicate(first bool) (trapped bool) {
 		crawl.fail(crawl.db.PutBody(c.site.ID, d.Digest, d.ID))
 		return false
 	}
-	if a.renewed(other) {
+	if a.renewed(other) || a.shownBy(other, first) {
 		return false
 	}
 	d.DuplicateOf = same
 	c.seen.repeats[same]++
 	return first && c.seen.repeats[same] > maxSameBody
+}
+
+// shownBy reports whether a front page with the same body shows what the document has, as that of a blog
+// does with its latest post: it has changed since it was first read, so that it is the copy, and for a
+// while. A copy that is known for one stays that, and so does the front page at another address.
+func (a *answer) shownBy(front *store.Doc, first bool) bool {
+	return (isRoot(front) || front.Seed) && front.Changes > 0 && (first || !a.wasCopy) && !frontToo(a.doc.URL)
+}
+
+// frontToo reports whether a page with the body of a front page is likely to be that at another address,
+// with parameters or by the name of its file.
+func frontToo(url string) bool {
+	path := scope.Path(url)
+	return strings.ContainsRune(path, '?') || strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], "index.")
+}
+
+// release makes pages on their own of those that had the body which a front page had until now.
+func (a *answer) release(linked ...[]store.Link) {
+	c, d := a.cycle, a.doc
+	if !a.changed || !isRoot(d) && !d.Seed {
+		return
+	}
+	for _, links := range linked {
+		for _, l := range links {
+			if l.Off {
+				continue
+			}
+			to, err := c.crawl().doc(l.To)
+			if err != nil {
+				c.crawl().fail(err)
+				return
+			}
+			if to.DuplicateOf == d.ID && !to.Stands && to.Digest != d.Digest && to.Canonical != d.URL && !frontToo(to.URL) {
+				to.DuplicateOf = graph.None
+				c.crawl().fail(c.crawl().db.Put(to))
+			}
+		}
+	}
 }
 
 // maxSameBody is how many pages with one body have their links followed.
@@ -467,6 +507,7 @@ func (a *answer) relink(links []store.Link, wasGone bool) {
 			c.renamed(l)
 		}
 	}
+	a.release(old, links)
 	if !c.visit.manner().first {
 		kept := 0
 		if listing(d) {

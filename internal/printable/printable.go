@@ -33,7 +33,7 @@ func Text(s string) string { return escape(s, "") }
 func Lines(s string) string { return escape(s, "\n\t") }
 
 func escape(s, keep string) string {
-	bad := func(r rune) bool { return hidden(r) && strings.IndexRune(keep, r) < 0 }
+	bad := func(r rune) bool { return hidden(r) && !strings.ContainsRune(keep, r) }
 	if strings.IndexFunc(s, bad) < 0 {
 		return s
 	}
