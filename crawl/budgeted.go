@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,7 +41,7 @@ type budgetedCycle struct {
 	spared []graph.Node // documents that are certainly new and left out, or wait, with their group
 	vain   int          // of them, those that were tried and brought nothing
 
-	waiting []graph.Node        // documents of earlier cycles that the budget may have room for
+	waiting []graph.Node        // documents of earlier cycles that the budget may have room for, in turn
 	waits   map[graph.Node]bool // of held and waiting, those in line
 }
 
@@ -61,6 +62,9 @@ func (v *budgetedCycle) begin() error {
 	}); err != nil {
 		return err
 	}
+	if err := v.queue(); err != nil {
+		return err
+	}
 	return v.ledger.Begin()
 }
 
@@ -72,9 +76,28 @@ func (v *budgetedCycle) waited(d *store.Doc) {
 		if !v.holds(d) {
 			v.backlogOf(d).enqueue(fetchNew, d.ID)
 		}
-	case len(v.waiting) < v.budget():
+	case len(v.waiting) < max(maxWaiting, v.budget()):
 		v.waiting = append(v.waiting, d.ID)
 	}
+}
+
+// maxWaiting is how many documents that wait are compared, those that are known for longest.
+const maxWaiting = 10_000
+
+// queue sorts the documents that wait by what is to be expected of them, those alike by how long they are
+// known, and leaves as many as the budget may have room for.
+func (v *budgetedCycle) queue() error {
+	docs, err := v.crawl().docs(v.waiting)
+	if err != nil {
+		return err
+	}
+	yields := make(map[graph.Node]float64, len(docs))
+	for _, d := range docs {
+		yields[d.ID] = v.worth.site.Expect(v.place(d.URL))
+	}
+	slices.SortStableFunc(v.waiting, func(a, b graph.Node) int { return cmp.Compare(yields[b], yields[a]) })
+	v.waiting = slices.Clone(v.waiting[:min(len(v.waiting), v.budget())])
+	return nil
 }
 
 // old reports whether a document that waits may have been there all along, as the first visit did not
@@ -217,7 +240,7 @@ func (v *budgetedCycle) follow() (more bool, err error) {
 }
 
 // goOn puts in line what waits, as far as the budget has room: first what was found in this cycle,
-// then what is known for longest.
+// then what most is expected of.
 func (v *budgetedCycle) goOn() (more bool, err error) {
 	r := &v.site.Rules
 	if r.MaxPages > 0 && v.pages >= r.MaxPages {

@@ -79,6 +79,42 @@ func TestNewAfterCut(t *testing.T) {
 	}
 }
 
+// TestWaitingByYield: of what waits from a cut first visit the budget goes to what others like it brought
+// something for, though copies are known for longer.
+func TestWaitingByYield(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/robots.txt"], w.pages["/sitemap.xml"] = plain(""), status(404)
+	var links []string
+	b := &blog{web: w}
+	for i := range 30 {
+		p := fmt.Sprintf("/?sort=%d", i)
+		links = append(links, p)
+		w.pages[p] = page("copy", "/")
+	}
+	for i := range 30 {
+		p := fmt.Sprintf("/item/%d", i)
+		links = append(links, p)
+		w.pages[p] = b.text(p)
+	}
+	w.pages["/"] = page("home", links...)
+	c := open(t, func(cfg *Config) { cfg.Parallel, cfg.At = 1, software.Start })
+	w.crawl(t, c, store.Rules{Budget: 20})
+	items := func() (n int) {
+		for p := range pagesOf(t, c.View(), func(d *store.Doc) bool { return d.State == store.Fetched && !d.Repeats() }) {
+			if strings.HasPrefix(p, "/item/") {
+				n++
+			}
+		}
+		return n
+	}
+	before := items()
+	c.cfg.At = c.cfg.At.Add(software.Week)
+	r := w.revisit(t, c, budgeted(30))
+	if got := items() - before; r.Waited < 5 || int64(got) != min(r.Waited, int64(30-before)) {
+		t.Errorf("%d items of %d documents that waited, %d items were known", got, r.Waited, before)
+	}
+}
+
 // TestKnownBefore: what a list has gained since it was read is not new if it was known by then, as
 // where a row comes from one page of a list to the next.
 func TestKnownBefore(t *testing.T) {
