@@ -184,7 +184,8 @@ func (v *budgetedCycle) checkGone() (more bool, err error) {
 // rank sorts the suspects: first those of which there is one like it at another URL, then those
 // that are most likely gone.
 func (v *budgetedCycle) rank() error {
-	now := [3]int64{int64(len(v.suspected)), v.rec.Pages, int64(v.looked)}
+	looks := v.looked / (1 + len(v.suspects)/50) // one look of many says little of the others
+	now := [3]int64{int64(len(v.suspected)), v.rec.Pages, int64(looks)}
 	if now == v.ranked {
 		return nil
 	}
@@ -200,11 +201,13 @@ func (v *budgetedCycle) rank() error {
 		return err
 	}
 	v.suspects = v.suspects[:0]
+	paired := map[graph.Node]bool{}
 	for _, p := range pairs {
+		paired[p.Gone.ID] = true
 		v.suspects = append(v.suspects, p.Gone.ID)
 	}
 	for _, d := range suspects {
-		if !slices.Contains(v.suspects[:len(pairs)], d.ID) {
+		if !paired[d.ID] {
 			v.suspects = append(v.suspects, d.ID)
 		}
 	}
