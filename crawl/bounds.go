@@ -1,7 +1,9 @@
 package crawl
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -46,11 +48,11 @@ func (c *cycle) beyond(d *store.Doc) (group, why string) {
 	switch {
 	case d.Via == store.ViaRefresh:
 		if c.row(d, maxRefreshes, func(by *store.Doc) bool { return by.Via == store.ViaRefresh }) {
-			return "refreshes", "chains of more than 10 pages that lead on by meta refresh"
+			return "refreshes", fmt.Sprintf("chains of more than %d pages that lead on by meta refresh", maxRefreshes)
 		}
 	case d.Main && d.Via == store.ViaSitemap:
 		if c.row(d, maxIndexes, func(by *store.Doc) bool { return by.Kind == store.Sitemap }) {
-			return "sitemaps", "indexes in indexes, more than 3 deep"
+			return "sitemaps", fmt.Sprintf("indexes in indexes, more than %d deep", maxIndexes)
 		}
 	}
 	if d.Main || scope.Listed(d) || c.worth.named[d.ID] {
@@ -58,7 +60,8 @@ func (c *cycle) beyond(d *store.Doc) (group, why string) {
 	}
 	url := c.place(d.URL)
 	if c.bounds.names.Beyond(url) {
-		return scope.Path(d.URL)[:pathLen(d.URL)] + "?…=", "ever new names of parameters"
+		path, _, _ := strings.Cut(scope.Path(d.URL), "?")
+		return path + "?…=", "ever new names of parameters"
 	}
 	if before, ok := c.bounds.segments.Repeats(url); ok {
 		return before + "*/…", "the page is the same whatever that segment is"
@@ -69,25 +72,14 @@ func (c *cycle) beyond(d *store.Doc) (group, why string) {
 	template := c.template(url)
 	switch k := c.bounds.kinds[template]; {
 	case d.Depth > maxFar:
-		return "…", "more than 10000 links from the start"
+		return "…", fmt.Sprintf("more than %d links from the start", maxFar)
 	case k == nil:
 	case k.empty >= maxEmpty:
-		return template, "hundreds of pages in a row that say nothing but where they are"
+		return template, fmt.Sprintf("%d pages in a row say nothing but where they are", maxEmpty)
 	case k.alone >= maxEmpty && d.Depth > maxAlone:
-		return template, "more than 1000 pages in a row that lead to each other alone"
+		return template, fmt.Sprintf("more than %d pages in a row that lead to each other alone", maxAlone)
 	}
 	return "", ""
-}
-
-// pathLen is the length of the path of a URL in scope.Path of it, without the query.
-func pathLen(url string) int {
-	path := scope.Path(url)
-	for i := range len(path) {
-		if path[i] == '?' {
-			return i
-		}
-	}
-	return len(path)
 }
 
 // row reports whether n documents in a row led to d, each of which is like that.
