@@ -7,6 +7,15 @@
 //
 //	go run ./internal/crawlbench -pages 50000 -runs 3
 //	go run ./internal/crawlbench -https -against /path/to/older/forage
+//
+// With -hosts it serves that many hosts instead, each at an address of its own in 127.0.0.0/8 with
+// a site of -perhost pages, has forage crawl all of them once, and prints what the server saw: how
+// soon the first request came, how long it took beside what the delays need, how hosts were left alone
+// between requests, connections, and the CPU time of either side. With -silent as many hosts beside
+// them never answer; they stand first in the list of seeds.
+//
+//	go run ./internal/crawlbench -hosts 100000 -perhost 1 -delay 60s
+//	go run ./internal/crawlbench -hosts 1 -perhost 2000 -delay 50ms -silent 100 -silence drop -parallel 16 -limit 120s
 package main
 
 import (
@@ -53,10 +62,23 @@ func run() error {
 		against  = flag.String("against", "", "another forage program to measure, instead of the bare loop")
 		https    = flag.Bool("https", false, "serve the site over https")
 		keep     = flag.String("keep", "", "folder that keeps the last store")
-		part     = flag.String("part", "", "used by the program itself: site or bare")
+		part     = flag.String("part", "", "used by the program itself: site, hosts or bare")
+		many     load
 	)
+	flag.IntVar(&many.hosts, "hosts", 0, "serve so many hosts; 0: the one site")
+	flag.IntVar(&many.perHost, "perhost", 1, "pages of each of -hosts")
+	flag.DurationVar(&many.delay, "delay", time.Second, "between two requests to one of -hosts")
+	flag.IntVar(&many.silent, "silent", 0, "hosts that do not answer, beside -hosts")
+	flag.StringVar(&many.silence, "silence", silenceAccept, "how they do not: accept connections and say nothing, or drop what wants to connect")
+	flag.DurationVar(&many.limit, "limit", 0, "end the crawl of -hosts after this time; 0: when all is fetched")
 	flag.Parse()
+	if err := many.check(); err != nil {
+		return err
+	}
+	many.parallel = *parallel
 	switch *part {
+	case "hosts":
+		return serveHosts(many)
 	case "site":
 		return serveSite(newSite(*pages, *size, *links), flag.Arg(0))
 	case "bare":
@@ -78,6 +100,13 @@ func run() error {
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("go build ./cmd/forage: %w", err)
 		}
+	}
+	if many.hosts > 0 {
+		store := cmp.Or(*keep, filepath.Join(tmp, "store"))
+		if err := os.RemoveAll(store); err != nil {
+			return err
+		}
+		return benchHosts(many, self, *forage, filepath.Join(tmp, "seeds"), store)
 	}
 	certificate := ""
 	if *https {

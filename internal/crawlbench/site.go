@@ -138,7 +138,7 @@ func (s *site) serve(nc net.Conn) {
 		if err != nil {
 			return
 		}
-		id, ok := s.number(line)
+		id, ok := pageNumber(line, s.pages)
 		for {
 			if line, err = r.ReadSlice('\n'); err != nil {
 				return
@@ -164,8 +164,8 @@ func (s *site) serve(nc net.Conn) {
 	}
 }
 
-// number reads the page's number off a request line.
-func (s *site) number(line []byte) (uint64, bool) {
+// pageNumber reads the page's number off a request line: 0 is /, i is /p/i.
+func pageNumber(line []byte, pages uint64) (uint64, bool) {
 	_, rest, _ := bytes.Cut(line, []byte(" "))
 	path, _, _ := bytes.Cut(rest, []byte(" "))
 	if string(path) == "/" {
@@ -173,5 +173,5 @@ func (s *site) number(line []byte) (uint64, bool) {
 	}
 	digits, ok := bytes.CutPrefix(path, []byte("/p/"))
 	n, err := strconv.ParseUint(string(digits), 10, 64)
-	return n, ok && err == nil && n < s.pages
+	return n, ok && err == nil && n < pages
 }

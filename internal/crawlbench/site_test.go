@@ -33,13 +33,12 @@ func TestSite(t *testing.T) {
 			t.Errorf("page %d: %d links, %d bytes", pages-1, links, len(b))
 		}
 	}
-	s := newSite(10, 1000, 3)
 	for line, want := range map[string]int{
 		"GET / HTTP/1.1": 0, "GET /p/7 HTTP/1.1": 7, "GET /p/0 HTTP/1.1": 0, "GET /p/10 HTTP/1.1": -1, "GET /robots.txt HTTP/1.1": -1, "": -1, "GET /p/x HTTP/1.1": -1,
 	} {
-		got, ok := s.number([]byte(line))
+		got, ok := pageNumber([]byte(line), 10)
 		if ok != (want >= 0) || ok && fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("number(%q) = %d, %v, want %d", line, got, ok, want)
+			t.Errorf("pageNumber(%q) = %d, %v, want %d", line, got, ok, want)
 		}
 	}
 }
