@@ -25,3 +25,40 @@ func TestAddSite(t *testing.T) {
 		}
 	}
 }
+
+// The counters of very many sites are right, and do not stay in memory, however many windows
+// change them.
+func TestCountersOfManySites(t *testing.T) {
+	db, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const sites, windows, each = 3 * keptCounters, 40, 1000
+	want := map[SiteID]Counters{}
+	for n := range SiteID(windows * each) {
+		site := 1 + n*n%sites // some often, some never
+		c := want[site]
+		c.Fetches, c.Bytes = c.Fetches+1, c.Bytes+int64(n)
+		want[site] = c
+		if err := db.Count(site, 1, int64(n), 0); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.Counters(site); err != nil || *got != c {
+			t.Fatalf("Counters(%d) = %+v, %v in the window, want %+v", site, got, err, c)
+		}
+		if n%each == each-1 {
+			if err := db.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if len(db.counters) > keptCounters {
+				t.Fatalf("after window %d the counters of %d sites are held", n/each, len(db.counters))
+			}
+		}
+	}
+	for site := range SiteID(sites) {
+		if got, err := db.Counters(site + 1); err != nil || *got != want[site+1] {
+			t.Fatalf("Counters(%d) = %+v, %v, want %+v", site+1, got, err, want[site+1])
+		}
+	}
+}

@@ -402,6 +402,9 @@ func (db *DB) Commit() error {
 	clear(db.names)
 	clear(db.sites)
 	clear(db.past)
+	if len(db.counters) > keptCounters { // none of them is newer than what is stored
+		db.counters = map[SiteID]*Counters{}
+	}
 	db.syncs.Add(1)
 	go func() {
 		defer db.syncs.Done()

@@ -157,6 +157,10 @@ func (db *DB) put(d *Doc) error {
 	return w.Set(key(tableDoc, uint32(d.ID)), b, nil)
 }
 
+// keptCounters is of how many sites the counters stay at hand from one window to the next, some
+// 300 bytes each: documents of a site come many in a row. What a window changes is held until it ends.
+const keptCounters = 1 << 12
+
 // counts returns the counters of a site for change. db.mu is held.
 func (db *DB) counts(site SiteID) (*Counters, error) {
 	if c, ok := db.counters[site]; ok {
@@ -165,13 +169,6 @@ func (db *DB) counts(site SiteID) (*Counters, error) {
 	c, err := db.View.Counters(site)
 	if err != nil {
 		return nil, err
-	}
-	if len(db.counters) > 1<<16 { // a bound for stores of very many sites
-		for s := range db.counters {
-			if !db.dirty[s] {
-				delete(db.counters, s)
-			}
-		}
 	}
 	db.counters[site] = c
 	return c, nil
