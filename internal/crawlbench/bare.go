@@ -56,7 +56,7 @@ func (l *list) done() {
 	}
 }
 
-// bare fetches everything that base leads to and keeps nothing but the hashes of URLs.
+// bare fetches everything at its host that base leads to, and keeps nothing but the hashes of URLs.
 func bare(base string, parallel int) error {
 	l := &list{seen: map[uint64]struct{}{}}
 	l.some = sync.NewCond(&l.mu)
@@ -118,7 +118,7 @@ func fetchLinks(client *http.Client, u string) ([]string, error) {
 				if key, value, more = z.TagAttr(); string(key) != "href" {
 					continue
 				}
-				if t, err := base.Parse(string(value)); err == nil {
+				if t, err := base.Parse(string(value)); err == nil && t.Host == base.Host {
 					t.Fragment = ""
 					links = append(links, t.String())
 				}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,6 +65,7 @@ type seen struct {
 	Pages       int // that were asked for
 	Repeated    int // requests for a page that had been asked for
 	Connections int
+	Resumed     int // connections that resumed a session of TLS
 	Most        int // requests that one host got, the most of all
 	Together    int // requests at one host at the same time, at most
 	First, Last time.Time
@@ -77,6 +79,7 @@ type hosts struct {
 	perHost     uint64
 	logs        []hostLog
 	connections atomic.Int64
+	resumed     atomic.Int64
 }
 
 // hostAddr is the address of the i-th host.
@@ -90,13 +93,7 @@ func hostNumber(a netip.Addr) int {
 }
 
 // listenAll listens at all addresses of the machine, on a port of its own.
-func listenAll() (*net.TCPListener, error) {
-	l, err := net.Listen("tcp4", "0.0.0.0:0")
-	if err != nil {
-		return nil, err
-	}
-	return l.(*net.TCPListener), nil
-}
+func listenAll() (net.Listener, error) { return net.Listen("tcp4", "0.0.0.0:0") }
 
 // listenDeaf listens like listenAll and never accepts: the line of connections to be accepted is
 // full, so that the system drops what wants to connect.
@@ -122,11 +119,15 @@ func listenDeaf() (port int, err error) {
 }
 
 // serveHosts serves l until SIGTERM. The first line that it prints is the port of the hosts, the second
-// that of those that are silent; the last tells what it saw.
-func serveHosts(l load) error {
+// that of those that are silent; the last tells what it saw. A certificate is that of secure.
+func serveHosts(l load, certificate string) error {
 	s := &hosts{perHost: uint64(l.perHost), logs: make([]hostLog, l.hosts)}
 	ln, err := listenAll()
 	if err != nil {
+		return err
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	if ln, _, err = secure(ln, certificate); err != nil {
 		return err
 	}
 	end := make(chan os.Signal, 1)
@@ -150,10 +151,10 @@ func serveHosts(l load) error {
 			}
 		}()
 	}
-	fmt.Printf("%d\n%d\n", ln.Addr().(*net.TCPAddr).Port, silent)
+	fmt.Printf("%d\n%d\n", port, silent)
 	go func() {
 		for {
-			nc, err := ln.AcceptTCP()
+			nc, err := ln.Accept()
 			if err != nil {
 				return
 			}
@@ -167,8 +168,16 @@ func serveHosts(l load) error {
 }
 
 // serve answers the requests of a connection.
-func (s *hosts) serve(nc *net.TCPConn) {
+func (s *hosts) serve(nc net.Conn) {
 	defer nc.Close()
+	if tc, ok := nc.(*tls.Conn); ok {
+		if tc.Handshake() != nil {
+			return
+		}
+		if tc.ConnectionState().DidResume {
+			s.resumed.Add(1)
+		}
+	}
 	i := hostNumber(nc.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap())
 	if i < 0 || i >= len(s.logs) {
 		return
@@ -276,7 +285,7 @@ func (s *hosts) seen() (all seen) {
 		all.Idle = max(all.Idle, h.idle)
 		h.mu.Unlock()
 	}
-	all.Connections = int(s.connections.Load())
+	all.Connections, all.Resumed = int(s.connections.Load()), int(s.resumed.Load())
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err == nil {
 		all.CPU = time.Duration(use.Utime.Nano() + use.Stime.Nano())
@@ -285,9 +294,9 @@ func (s *hosts) seen() (all seen) {
 }
 
 // benchHosts crawls the hosts of l with program, once, and prints what the server saw of it. seeds is
-// the file that lists them.
-func benchHosts(l load, self, program, seeds, store string) error {
-	server := exec.Command(self, "-part", "hosts", "-hosts", fmt.Sprint(l.hosts), "-perhost", fmt.Sprint(l.perHost), "-silence", l.silence)
+// the file that lists them, certificate that of secure.
+func benchHosts(l load, self, program, seeds, store, certificate string) error {
+	server := exec.Command(self, "-part", "hosts", "-hosts", fmt.Sprint(l.hosts), "-perhost", fmt.Sprint(l.perHost), "-silence", l.silence, certificate)
 	server.Stderr = os.Stderr
 	out, err := server.StdoutPipe()
 	if err != nil {
@@ -306,12 +315,16 @@ func benchHosts(l load, self, program, seeds, store string) error {
 			return err
 		}
 	}
+	scheme := "http"
+	if certificate != "" {
+		scheme = "https"
+	}
 	var text bytes.Buffer
 	for i := range l.silent { // first, so that they have their turn first
-		fmt.Fprintf(&text, "http://%s:%d/\n", hostAddr(i), ports[1])
+		fmt.Fprintf(&text, "%s://%s:%d/\n", scheme, hostAddr(i), ports[1])
 	}
 	for i := range l.hosts {
-		fmt.Fprintf(&text, "http://%s:%d/\n", hostAddr(i), ports[0])
+		fmt.Fprintf(&text, "%s://%s:%d/\n", scheme, hostAddr(i), ports[0])
 	}
 	if err := os.WriteFile(seeds, text.Bytes(), 0o644); err != nil {
 		return err
@@ -352,7 +365,7 @@ func benchHosts(l load, self, program, seeds, store string) error {
 	row("hosts asked", "%d of %d", s.Hosts, l.hosts)
 	row("pages", "%d of %d, %d asked for again", s.Pages, l.hosts*l.perHost, s.Repeated)
 	row("requests", "%d, at most %d at a host, %d at a time", s.Requests, s.Most, s.Together)
-	row("connections", "%d", s.Connections)
+	row("connections", "%d, %d resumed a session", s.Connections, s.Resumed)
 	row("first request after", "%.2f s", s.First.Sub(began).Seconds())
 	row("span", "%.2f s (%.1f requests a second)", span.Seconds(), float64(s.Requests)/max(span.Seconds(), 1e-3))
 	if ideal > 0 {

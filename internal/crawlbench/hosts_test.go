@@ -1,10 +1,14 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +30,7 @@ func TestHosts(t *testing.T) {
 	done := make(chan bool)
 	go func() {
 		for range 2 {
-			nc, err := ln.AcceptTCP()
+			nc, err := ln.Accept()
 			if err != nil {
 				break
 			}
@@ -61,6 +65,50 @@ func TestHosts(t *testing.T) {
 	<-done
 	got := s.seen()
 	if got.Hosts != 2 || got.Requests != 6 || got.Pages != 3 || got.Repeated != 1 || got.Connections != 2 || got.Most != 4 || got.Together != 1 {
+		t.Errorf("seen() = %+v", got)
+	}
+}
+
+// Over https each host has a certificate of its own, by one authority, and sessions are counted.
+func TestHostsSecure(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "certificate.pem")
+	ln, err := listenAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	ln, scheme, err := secure(ln, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	s := &hosts{perHost: 3, logs: make([]hostLog, 300)}
+	go func() {
+		for nc, err := ln.Accept(); err == nil; nc, err = ln.Accept() {
+			go s.serve(nc)
+		}
+	}()
+	root, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(root) {
+		t.Fatal("no certificate in the file")
+	}
+	conf := &tls.Config{RootCAs: pool, ClientSessionCache: tls.NewLRUClientSessionCache(10)}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true}}
+	for _, h := range []int{0, 1, 299, 0} {
+		resp, err := c.Get(fmt.Sprintf("%s://%v:%d/", scheme, hostAddr(h), port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if got := s.seen(); got.Hosts != 3 || got.Requests != 4 || got.Resumed != 1 {
 		t.Errorf("seen() = %+v", got)
 	}
 }

@@ -8,13 +8,19 @@
 //	go run ./internal/crawlbench -pages 50000 -runs 3
 //	go run ./internal/crawlbench -https -against /path/to/older/forage
 //
+// With -folder the site is a folder of HTML files, such as a package of documentation, sent with gzip;
+// over https by HTTP/1.1, or HTTP/2 with -h2:
+//
+//	go run ./internal/crawlbench -folder /usr/share/doc/python3.11/html -https -h2
+//
 // With -hosts it serves that many hosts instead, each at an address of its own in 127.0.0.0/8 with
 // a site of -perhost pages, has forage crawl all of them once, and prints what the server saw: how
 // soon the first request came, how long it took beside what the delays need, how hosts were left alone
-// between requests, connections, and the CPU time of either side. With -silent as many hosts beside
+// between requests, connections, how many of these resumed a session of TLS, and the CPU time of either side. With -silent as many hosts beside
 // them never answer; they stand first in the list of seeds.
 //
 //	go run ./internal/crawlbench -hosts 100000 -perhost 1 -delay 60s
+//	go run ./internal/crawlbench -hosts 600 -perhost 10 -delay 3s -https
 //	go run ./internal/crawlbench -hosts 1 -perhost 2000 -delay 50ms -silent 100 -silence drop -parallel 16 -limit 120s
 package main
 
@@ -60,7 +66,9 @@ func run() error {
 		runs     = flag.Int("runs", 3, "repetitions; the median counts")
 		forage   = flag.String("forage", "", "the program to measure; empty builds ./cmd/forage")
 		against  = flag.String("against", "", "another forage program to measure, instead of the bare loop")
-		https    = flag.Bool("https", false, "serve the site over https")
+		https    = flag.Bool("https", false, "serve the site, or the hosts, over https")
+		h2       = flag.Bool("h2", false, "serve -folder by HTTP/2, with -https")
+		folder   = flag.String("folder", "", "serve the HTML files of this folder, with gzip, instead of made-up pages")
 		keep     = flag.String("keep", "", "folder that keeps the last store")
 		part     = flag.String("part", "", "used by the program itself: site, hosts or bare")
 		many     load
@@ -76,10 +84,16 @@ func run() error {
 		return err
 	}
 	many.parallel = *parallel
+	if *h2 && (*folder == "" || !*https && *part == "") {
+		return errors.New("-h2 goes with -folder and -https")
+	}
 	switch *part {
 	case "hosts":
-		return serveHosts(many)
+		return serveHosts(many, flag.Arg(0))
 	case "site":
+		if *folder != "" {
+			return serveFolder(*folder, flag.Arg(0), *h2)
+		}
 		return serveSite(newSite(*pages, *size, *links), flag.Arg(0))
 	case "bare":
 		return bare(flag.Arg(0), *parallel)
@@ -101,13 +115,6 @@ func run() error {
 			return fmt.Errorf("go build ./cmd/forage: %w", err)
 		}
 	}
-	if many.hosts > 0 {
-		store := cmp.Or(*keep, filepath.Join(tmp, "store"))
-		if err := os.RemoveAll(store); err != nil {
-			return err
-		}
-		return benchHosts(many, self, *forage, filepath.Join(tmp, "seeds"), store)
-	}
 	certificate := ""
 	if *https {
 		certificate = filepath.Join(tmp, "certificate.pem")
@@ -115,8 +122,16 @@ func run() error {
 			return err
 		}
 	}
+	if many.hosts > 0 {
+		store := cmp.Or(*keep, filepath.Join(tmp, "store"))
+		if err := os.RemoveAll(store); err != nil {
+			return err
+		}
+		return benchHosts(many, self, *forage, filepath.Join(tmp, "seeds"), store, certificate)
+	}
 	site := func() *exec.Cmd {
-		return exec.Command(self, "-part", "site", "-pages", fmt.Sprint(*pages), "-size", fmt.Sprint(*size), "-links", fmt.Sprint(*links), certificate)
+		return exec.Command(self, "-part", "site", "-pages", fmt.Sprint(*pages), "-size", fmt.Sprint(*size), "-links", fmt.Sprint(*links),
+			"-folder", *folder, fmt.Sprintf("-h2=%t", *h2), certificate)
 	}
 	crawl := func(program, store string) []string {
 		return []string{program, "crawl", "--dir", store, "--delay", "0", "--parallel", fmt.Sprint(*parallel), "--allow-private", "127.0.0.0/8", "--json"}
@@ -147,7 +162,7 @@ func run() error {
 			r.name = names[j]
 			fmt.Printf("%-14s %8d %8.2f %8.2f %12.0f %8.0f\n", r.name, r.served, r.wall.Seconds(), r.cpu.Seconds(), r.rate(), float64(r.memory)/1e6)
 			rows[j] = append(rows[j], r)
-			if uint64(r.served) < *pages {
+			if *folder == "" && uint64(r.served) < *pages {
 				return fmt.Errorf("%s fetched %d of %d pages", r.name, r.served, *pages)
 			}
 		}
@@ -158,12 +173,16 @@ func run() error {
 	}
 	slices.Sort(ratios)
 	most := slices.MaxFunc(rows[1], func(a, b result) int { return cmp.Compare(a.served, b.served) })
+	again := fmt.Sprintf("%d pages fetched more than once", uint64(most.served)-*pages)
+	if *folder != "" {
+		again = fmt.Sprintf("%d pages of %d", most.served, rows[0][0].served)
+	}
 	memory := func(rows []result) int64 {
 		slices.SortFunc(rows, func(a, b result) int { return cmp.Compare(a.memory, b.memory) })
 		return rows[len(rows)/2].memory
 	}
-	fmt.Printf("ratio %.2f (%.2f to %.2f in %d runs); memory %.2f; %d pages fetched more than once\n",
-		ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], *runs, float64(memory(rows[1]))/float64(memory(rows[0])), uint64(most.served)-*pages)
+	fmt.Printf("ratio %.2f (%.2f to %.2f in %d runs); memory %.2f; %s\n",
+		ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], *runs, float64(memory(rows[1]))/float64(memory(rows[0])), again)
 	return nil
 }
 

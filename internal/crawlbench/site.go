@@ -3,21 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"os/signal"
 	"strconv"
 	"sync/atomic"
 	"syscall"
-	"time"
 )
 
 // A site makes its pages from their numbers: page 0 is /, page i is /p/i. Links lead to four
@@ -50,22 +42,7 @@ func newSite(pages uint64, size, links int) *site {
 // serveSite serves s on loopback until SIGTERM, over https where a file is named for the
 // certificate, which is made for the purpose.
 func serveSite(s *site, certificate string) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	scheme := "http"
-	if certificate != "" {
-		cert, err := selfSigned(certificate)
-		if err != nil {
-			return err
-		}
-		l, scheme = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}}), "https"
-	}
-	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
-	fmt.Printf("%s://%s\n", scheme, l.Addr())
-	go func() {
+	return untilTerm(certificate, nil, func(l net.Listener) {
 		for {
 			nc, err := l.Accept()
 			if err != nil {
@@ -73,29 +50,27 @@ func serveSite(s *site, certificate string) error {
 			}
 			go s.serve(nc)
 		}
-	}()
-	<-end
-	l.Close()
-	fmt.Printf("served %d\n", s.served.Load())
-	return nil
+	}, s.served.Load)
 }
 
-// selfSigned makes a certificate for 127.0.0.1 and writes it to file.
-func selfSigned(file string) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// untilTerm serves on loopback until SIGTERM. It prints the URL first, how many pages were served last.
+func untilTerm(certificate string, protocols []string, serve func(net.Listener), served func() int64) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return tls.Certificate{}, err
+		return err
 	}
-	t := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
+	l, scheme, err := secure(l, certificate, protocols...)
 	if err != nil {
-		return tls.Certificate{}, err
+		return err
 	}
-	err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
+	fmt.Printf("%s://%s\n", scheme, l.Addr())
+	go serve(l)
+	<-end
+	l.Close()
+	fmt.Printf("served %d\n", served())
+	return nil
 }
 
 func mix(x uint64) uint64 {
