@@ -165,6 +165,9 @@ func (b *backlog) fill(n int, into []item) (_ []item, ok bool) {
 		default:
 			round++
 			some, at, err := b.queued(queue[:min(len(queue), n-len(into))])
+			if err == nil {
+				err = c.crawl().db.Prefetch(some)
+			}
 			if err != nil || len(some) == 0 {
 				c.crawl().fail(err)
 				return into, true

@@ -91,7 +91,6 @@ func (db *DB) Repair(report func(Problem)) (int, error) {
 		}
 		clear(db.counters)
 		clear(db.recent)
-		db.seen = newSeen(1 << 20)
 		clear(db.ended)
 		if err := db.readNumbers(); err != nil && !errors.Is(err, record.ErrCorrupt) {
 			return found, err

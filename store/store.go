@@ -18,7 +18,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,15 +79,15 @@ type DB struct {
 	mu       sync.RWMutex
 	batch    *pebble.Batch
 	docs     map[graph.Node][]byte
-	recent   []recentDoc // by number modulo recentDocs
-	puts     uint64      // documents written
-	commit   uint64      // the number of the last one
-	urls     map[string]graph.Node
+	recent   []recentDoc           // by number modulo recentDocs
+	puts     uint64                // documents written
+	commit   uint64                // the number of the last one
+	urls     map[string]graph.Node // those for which the index has no room
 	counters map[SiteID]*Counters
 	dirty    map[SiteID]bool
-	next     graph.Node // the next number for a URL
-	fresh    bool       // numbers were given in this window
-	digests  map[string]graph.Node
+	next     graph.Node             // the next number for a URL
+	fresh    bool                   // numbers were given in this window
+	digests  map[string]graph.Node  // the same
 	names    map[string]SiteID      // of sites added
 	sites    map[SiteID][]byte      // as stored
 	past     map[SiteID]*PastCycles // condensed in this window
@@ -97,10 +96,12 @@ type DB struct {
 	lastCycle Cycle          // the same
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
 
-	seen    *seen
-	asked   *asked         // nil: a reader
-	syncs   sync.WaitGroup // in the background
-	commits *commitFile    // nil: read only
+	numbers  *index         // of URLs
+	bodies   *index         // of the first pages with them
+	indexing gate           // those who read a table into an index
+	asked    *asked         // nil: a reader
+	syncs    sync.WaitGroup // in the background
+	commits  *commitFile    // nil: read only
 }
 
 // Open opens the store in the folder dir and makes it where there is none. It returns an
@@ -116,7 +117,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	opt.MustExist = opt.MustExist || opt.ReadOnly
 	db := &DB{
 		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
-		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{}, seen: newSeen(1 << 20),
+		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{},
 		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{},
 	}
 	folder := filepath.Join(dir, "documents")
@@ -259,13 +260,21 @@ func (db *DB) readNumbers() error {
 	site, err2 := db.metaNumber("sites")
 	cycle, err3 := db.metaNumber("cycle")
 	db.next, db.lastSite, db.lastCycle = graph.Node(next), SiteID(site), Cycle(cycle)
-	return errors.Join(err1, err2, err3)
+	var err4, err5 error
+	db.numbers, err4 = db.newIndex(tableURL)
+	db.bodies, err5 = db.newIndex(tableDigest)
+	return errors.Join(err1, err2, err3, err4, err5)
 }
+
+// blockCache is how many bytes of tables are held in memory at most. The database takes what memtables need,
+// up to two of them, from the same room, and with less than that for both it kept nothing at all: a third of the CPU of a
+// crawl of 200,000 pages went into reading the same indexes and filters of tables again.
+const blockCache = 32 << 20
 
 func options(files *disk, opt Options) *pebble.Options {
 	o := &pebble.Options{
 		FS:                 files,
-		CacheSize:          32 << 20,
+		CacheSize:          int64(2*opt.MemTable) + blockCache,
 		MemTableSize:       opt.MemTable,
 		MaxOpenFiles:       256,
 		FormatMajorVersion: pebble.FormatNewest,
@@ -336,6 +345,7 @@ func checkFolder(dir string, mustExist, repair bool) error {
 // Close commits what is left, syncs, and gives the store free.
 func (db *DB) Close() error {
 	err := db.Sync()
+	db.indexing.close()
 	db.disk.room.end()
 	defer db.disk.room.close()
 	if db.disk.failed() != nil { // the database is not to be touched any more
@@ -426,6 +436,3 @@ func (db *DB) Sync() error {
 // Decoded returns how many records of documents have been decoded since Open, by the DB and
 // its snapshots: a measure of what the crawl spends on reading what it knows.
 func (db *DB) Decoded() int64 { return db.decoded.Load() }
-
-// urlSeed differs in every process, so that nobody can choose URLs that collide.
-var urlSeed = maphash.MakeSeed()

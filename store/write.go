@@ -1,33 +1,42 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"forage/graph"
 )
 
 // Find returns the number of a normalised URL, given in this window or before.
 func (db *DB) Find(url string) (graph.Node, error) {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	return db.find(url)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.find(url, maphash.String(indexSeed, url)|1)
 }
 
-func (db *DB) find(url string) (graph.Node, error) {
-	if id, ok := db.seen.get(url); ok {
+// find is Find for a URL whose hash is known. db.mu is held.
+func (db *DB) find(url string, hash uint64) (graph.Node, error) {
+	if id, ok := db.numbers.get(hash); ok {
 		return id, nil
+	}
+	if db.numbers.whole {
+		return graph.None, ErrNotFound
 	}
 	if id, ok := db.urls[url]; ok {
 		return id, nil
 	}
 	id, err := db.View.Find(url)
 	if err == nil {
-		db.seen.put(url, id)
+		db.numbers.put(hash, id)
 	}
+	db.missed(db.numbers)
 	return id, err
 }
 
@@ -55,6 +64,36 @@ func (db *DB) Doc(id graph.Node) (*Doc, error) {
 	return db.decode(id, b)
 }
 
+// Prefetch has Doc at hand what is known of documents, at most a few thousand, that are about to be asked for.
+// Numbers ascend, so that one reading after another costs 1 µs, where Doc takes 7 in a large store.
+func (db *DB) Prefetch(ids []graph.Node) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var lack []graph.Node
+	for _, id := range ids {
+		if _, ok := db.docs[id]; !ok && (db.recent[id%recentDocs].b == nil || db.recent[id%recentDocs].id != id) {
+			lack = append(lack, id)
+		}
+	}
+	if len(lack) < 2 {
+		return nil
+	}
+	return db.iterate(key(tableDoc, uint32(lack[0])), after(key(tableDoc, uint32(lack[len(lack)-1]))), func(docs *pebble.Iterator) error {
+		for _, id := range lack {
+			k := key(tableDoc, uint32(id))
+			if !docs.SeekGE(k) || !bytes.Equal(docs.Key(), k) {
+				return readError(docs.Error()) // Doc tells of one that is missing
+			}
+			b, err := docs.ValueAndErr()
+			if err != nil {
+				return readError(err)
+			}
+			db.recent[id%recentDocs] = recentDoc{id, bytes.Clone(b)}
+		}
+		return nil
+	})
+}
+
 // recentDocs documents read or written last stay at hand, some 200 bytes each: one that is
 // handed out is read when its turn comes, when its request is made, and when the answer is in.
 const recentDocs = 1 << 12
@@ -69,7 +108,8 @@ type recentDoc struct {
 func (db *DB) Add(d *Doc) (added bool, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	id, err := db.find(d.URL)
+	hash := maphash.String(indexSeed, d.URL) | 1
+	id, err := db.find(d.URL, hash)
 	if err == nil {
 		d.ID = id
 		return false, nil
@@ -93,8 +133,9 @@ func (db *DB) Add(d *Doc) (added bool, err error) {
 	); err != nil {
 		return false, err
 	}
-	db.urls[d.URL] = d.ID
-	db.seen.put(d.URL, d.ID)
+	if !db.numbers.put(hash, d.ID) {
+		db.urls[d.URL] = d.ID
+	}
 	return true, db.put(d)
 }
 
@@ -346,27 +387,39 @@ func (db *DB) FirstBody(site SiteID, digest uint64, id graph.Node) (graph.Node, 
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	k := digestKey(site, digest)
+	hash := indexHash(k[1:])
+	if first, ok := db.bodies.get(hash); ok {
+		return first, nil
+	}
+	if db.bodies.whole {
+		return id, db.putBody(k, hash, id)
+	}
 	if first, ok := db.digests[string(k)]; ok {
 		return first, nil
 	}
 	first, err := db.sameBody(site, digest)
-	if err == nil {
+	db.missed(db.bodies)
+	switch {
+	case err == nil:
+		db.bodies.put(hash, first)
 		return first, nil
+	case errors.Is(err, ErrNotFound):
+		return id, db.putBody(k, hash, id)
 	}
-	if !errors.Is(err, ErrNotFound) {
-		return graph.None, err
-	}
-	return id, db.putBody(k, id)
+	return graph.None, err
 }
 
 // PutBody makes id what FirstBody returns for a digest, whatever it was.
 func (db *DB) PutBody(site SiteID, digest uint64, id graph.Node) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.putBody(digestKey(site, digest), id)
+	k := digestKey(site, digest)
+	return db.putBody(k, indexHash(k[1:]), id)
 }
 
-func (db *DB) putBody(k []byte, id graph.Node) error {
-	db.digests[string(k)] = id
+func (db *DB) putBody(k []byte, hash uint64, id graph.Node) error {
+	if !db.bodies.put(hash, id) {
+		db.digests[string(k)] = id
+	}
 	return db.window().Set(k, binary.BigEndian.AppendUint32(nil, uint32(id)), nil)
 }

@@ -40,7 +40,7 @@ var imports = map[string]string{
 	"retain":              "graph",
 	"retain/history":      "graph retain snap",
 	"frontier":            "graph",
-	"store":               "graph internal/atomicfile store/record",
+	"store":               "graph internal/atomicfile internal/machine store/record",
 	"store/record":        "graph",
 	"snap":                "",
 	"source":              "graph internal/atomicfile",
