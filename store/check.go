@@ -42,7 +42,7 @@ func (v *View) Check(report func(Problem)) error {
 func (v *View) checkRecords(report func(Problem)) error {
 	c := &checker{v: v, report: report, counts: map[SiteID]*Counters{}, sites: map[SiteID]*Site{}}
 	for _, pass := range []func() error{
-		c.format, c.siteTable, c.docs, c.names, c.cycles, c.urls, c.references, c.siteDocs, c.queue, c.links, c.visits, c.history, c.records, c.hosts, c.digests, c.counters,
+		c.format, c.siteTable, c.docs, c.names, c.cycles, c.urls, c.references, c.siteDocs, c.queue, c.links, c.visits, c.history, c.records, c.hosts, c.digests, c.events, c.counters,
 	} {
 		if err := pass(); err != nil {
 			return fmt.Errorf("check: %w", err)
@@ -651,6 +651,58 @@ func (c *checker) digests() error {
 	return c.v.scan([]byte{tableDigest}, nil, func(k, val []byte) error {
 		if len(k) != 13 || len(val) != 4 || !c.hasDoc(graph.Node(binary.BigEndian.Uint32(val))) {
 			c.problem(drop(k), "body %x belongs to no document", k[1:])
+		}
+		return nil
+	})
+}
+
+// events checks that events are numbered without gaps from the first that is kept on, and that what was
+// told has been.
+func (c *checker) events() error {
+	last, err := c.v.lastEventNumber()
+	if err != nil && !errors.Is(err, record.ErrCorrupt) {
+		return err
+	}
+	next := uint64(0) // 0: none was kept so far
+	lost := func(from, to uint64) {
+		c.problem(func(b *pebble.Batch) error {
+			for n := from; n < to; n++ {
+				if err := b.Set(eventKey(n), eventFields.Encode(&Event{Type: EventLost, Doc: graph.None}), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, "events %d to %d are missing", from, to-1)
+	}
+	if err := c.v.scan([]byte{tableEvent}, nil, func(k, val []byte) error {
+		seq, err := eventSeq(k)
+		if err != nil || seq == 0 {
+			c.problem(drop(k), "event %x: %v", k[1:], record.ErrCorrupt)
+			return nil
+		}
+		if next != 0 && seq > next {
+			lost(next, seq)
+		}
+		next = seq + 1
+		if _, err := decodeEvent(seq, val); err != nil {
+			c.problem(set(k, eventFields.Encode(&Event{Type: EventLost, Doc: graph.None})), "%v", err)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	switch {
+	case err != nil || next > last+1:
+		highest := max(next, 1) - 1
+		c.problem(set(metaKey("events"), binary.BigEndian.AppendUint64(nil, highest)), "%d events are counted, but there is an event %d", last, highest)
+		last = highest
+	case next != 0 && next <= last:
+		lost(next, last+1)
+	}
+	return c.v.scan([]byte{tableTold}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 1)
+		if err != nil || len(val) != 8 || !c.hasDoc(graph.Node(n[0])) || binary.BigEndian.Uint64(val) > last {
+			c.problem(drop(k), "told %x belongs to no document or no event", k[1:])
 		}
 		return nil
 	})

@@ -13,7 +13,7 @@ import (
 // that of its numbers; a cycle in the table of links is inverted, so that the latest version
 // comes first.
 const (
-	tableMeta       = 'm' // name → value: "format", "migrating", "next", "sites", "cycle", "kept"
+	tableMeta       = 'm' // name → value: "format", "migrating", "next", "sites", "cycle", "kept", "events"
 	tableURL        = 'u' // URL → id (4 bytes)
 	tableDoc        = 'p' // id → document
 	tableSiteDoc    = 'd' // site, id → nothing
@@ -34,6 +34,8 @@ const (
 	tableHost       = 'h' // origin → host
 	tableRobots     = 'r' // origin → robots.txt
 	tableDigest     = 'b' // site, digest (8 bytes) → id of the first page with this body
+	tableEvent      = 'e' // number (8 bytes) → event
+	tableTold       = 'f' // id → number of the event (8 bytes) that told it as new
 )
 
 func key(table byte, n ...uint32) []byte {

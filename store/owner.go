@@ -114,3 +114,13 @@ type unlocked struct{ vfs.FS }
 func (u unlocked) Unwrap() vfs.FS { return u.FS }
 
 func (unlocked) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+
+// LastWritten returns when the store in dir was last written to, to be compared with what it returns at another
+// time: the zero time where that cannot be told.
+func LastWritten(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, "documents", commitsName))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}

@@ -177,6 +177,24 @@ func NewDoc(url string, site SiteID) *Doc {
 // the first of those that are the same.
 func (d *Doc) IsListed() bool { return d.IsPage() && !d.Repeats() }
 
+// KindText is what is told as the kind of d: of a page content, list, form, redirect or duplicate, of
+// others their Kind. Pages that were fetched by a release without classes count as content.
+func (d *Doc) KindText() string {
+	switch {
+	case d.Kind != Page:
+		return d.Kind.String()
+	case d.Repeats():
+		return "duplicate"
+	case d.Class == ListPage:
+		return "list"
+	case d.Class == FormPage:
+		return "form"
+	case d.Class == RedirectPage:
+		return "redirect"
+	}
+	return "content"
+}
+
 // Repeats reports whether d is a copy of another page, and stands for none.
 func (d *Doc) Repeats() bool { return d.DuplicateOf != graph.None && !d.Stands }
 

@@ -27,11 +27,62 @@ type model struct {
 	docs  map[graph.Node]Doc
 	links map[graph.Node][]Link
 	cost  map[SiteID]int64
+	was   map[graph.Node]Doc  // at the last commit
+	news  map[graph.Node]bool // told as new
+	told  []string            // events, without their numbers
+	quiet Cycle               // nothing that it saw is news
 	history
 }
 
 func (m *model) clone() *model {
-	return &model{maps.Clone(m.docs), maps.Clone(m.links), maps.Clone(m.cost), m.history.clone()}
+	return &model{maps.Clone(m.docs), maps.Clone(m.links), maps.Clone(m.cost), maps.Clone(m.was), maps.Clone(m.news), slices.Clone(m.told), m.quiet, m.history.clone()}
+}
+
+// commit has the model tell what is true now and was not at the last commit, and returns a copy.
+func (m *model) commit() *model {
+	for id, d := range m.docs {
+		was, had := m.was[id]
+		listed := func(d *Doc) bool {
+			return d.Kind == Page && d.State != Skipped && (d.DuplicateOf == graph.None || d.Stands)
+		}
+		had = had && listed(&was)
+		tell := func(t EventType, c Cycle) { m.told = append(m.told, fmt.Sprint(t, " ", d.URL, " ", c)) }
+		switch isNew := listed(&d) && d.New == IsNew; {
+		case !listed(&d):
+		case isNew && !(had && was.New == IsNew):
+			if !m.news[id] {
+				m.news[id] = true
+				tell(PageNew, d.Cycle)
+			}
+		case d.Moved != 0 && !(listed(&was) && d.Moved == was.Moved):
+			tell(PageMoved, d.MovedIn)
+		case !had || d.FetchedIn <= m.quiet || was.Gone != 0 && d.Gone != 0:
+		case d.Gone != 0:
+			tell(PageGone, d.GoneIn)
+		case d.Changed != was.Changed:
+			tell(PageChanged, d.FetchedIn)
+		}
+	}
+	m.was = maps.Clone(m.docs)
+	return m.clone()
+}
+
+// eventsText is the events of a store in the form of model.told, whether they are on the disk or not.
+func eventsText(t *testing.T, v *View) []string {
+	t.Helper()
+	all := *v
+	all.known = nil
+	var told []string
+	if err := all.Events(0, func(e *Event) bool {
+		told = append(told, fmt.Sprint(e.Type, " ", e.URL, " ", e.Cycle))
+		if e.Seq != uint64(len(told)) || e.Site == "" {
+			t.Fatalf("event %d is number %d of site %q", len(told), e.Seq, e.Site)
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return told
 }
 
 // text is the model as text, for comparison.
@@ -58,6 +109,7 @@ func (m *model) text() string {
 	for _, s := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(&b, "%d: %+v\n", s, *counts[s])
 	}
+	fmt.Fprintln(&b, strings.Join(slices.Sorted(slices.Values(m.told)), "\n"))
 	return b.String() + m.history.text()
 }
 
@@ -114,6 +166,7 @@ func text(t *testing.T, v *View) string {
 		}
 		fmt.Fprintf(&b, "%d: %+v\n", s, *c)
 	}
+	fmt.Fprintln(&b, strings.Join(slices.Sorted(slices.Values(eventsText(t, v))), "\n"))
 	h := readHistory(t, v, origins)
 	return b.String() + h.text()
 }
@@ -159,7 +212,7 @@ func simulate(t *testing.T, r *rand.Rand) {
 	if err := db.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	now := &model{map[graph.Node]Doc{}, map[graph.Node][]Link{}, map[SiteID]int64{}, newHistory("a.test", "b.test")}
+	now := &model{map[graph.Node]Doc{}, map[graph.Node][]Link{}, map[SiteID]int64{}, nil, map[graph.Node]bool{}, nil, 0, newHistory("a.test", "b.test")}
 	committed := []*model{now.clone()} // the models at the commits since the last sync
 	must := func(err error) {
 		t.Helper()
@@ -178,9 +231,9 @@ func simulate(t *testing.T, r *rand.Rand) {
 			now.act(t, db, r, len(now.docs))
 		case op == 20:
 			must(db.Commit())
-			committed = append(committed, now.clone())
+			committed = append(committed, now.commit())
 			now.history.condense(t, db, SiteID(1+r.IntN(len(now.names))), r.IntN(6))
-			committed = append(committed, now.clone())
+			committed = append(committed, now.commit())
 		case op < 6 || len(now.docs) == 0:
 			d := &Doc{URL: fmt.Sprintf("http://%c.test/%d", 'a'+r.IntN(2), r.IntN(300)), FoundOn: graph.None, DuplicateOf: graph.None, StandIn: graph.None, MovedFrom: graph.None, Discovered: int64(step)}
 			d.Site = SiteID(1 + d.URL[7] - 'a')
@@ -196,7 +249,7 @@ func simulate(t *testing.T, r *rand.Rand) {
 			d := pick()
 			d.State, d.Kind, d.New = State(r.IntN(int(numStates))), Kind(r.IntN(int(numKinds))), Novelty(r.IntN(3))
 			d.Title = strings.Repeat("x", r.IntN(200))
-			d.Gone = int64(r.IntN(2))
+			d.Gone, d.Changed, d.Moved, d.FetchedIn = int64(r.IntN(2)), int64(r.IntN(3)), int64(r.IntN(2)), Cycle(r.IntN(3))
 			if r.IntN(4) == 0 {
 				d.DuplicateOf = graph.Node(r.IntN(len(now.docs)))
 			}
@@ -215,7 +268,7 @@ func simulate(t *testing.T, r *rand.Rand) {
 			_, err := db.PutLinks(d, Cycle(1+step), links)
 			if errors.Is(err, ErrNotFound) { // its links are of this window: readable after Commit
 				must(db.Commit())
-				committed = append(committed, now.clone())
+				committed = append(committed, now.commit())
 				_, err = db.PutLinks(d, Cycle(1+step), links)
 			}
 			must(err)
@@ -225,17 +278,17 @@ func simulate(t *testing.T, r *rand.Rand) {
 			now.cost[1] += 3
 		case op < 18:
 			must(db.Commit())
-			committed = append(committed, now.clone())
+			committed = append(committed, now.commit())
 			if got, want := text(t, &db.View), now.text(); got != want {
 				t.Fatalf("step %d: the store holds\n%s\nwant\n%s", step, got, want)
 			}
 		case op < 19:
 			must(db.Sync())
-			committed = []*model{now.clone()}
+			committed = []*model{now.commit()}
 		case r.IntN(3) == 0:
 			must(db.Close())
 			db = open()
-			committed = []*model{now.clone()}
+			committed = []*model{now.commit()}
 		case r.IntN(2) == 0:
 			crashed := fsys.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 25 * r.IntN(5), RNG: rand.New(rand.NewPCG(r.Uint64(), 1))})
 			must(db.Close())
@@ -256,6 +309,7 @@ func simulate(t *testing.T, r *rand.Rand) {
 		}
 	}
 	must(db.Sync())
+	now.commit()
 	if got, want := text(t, &db.View), now.text(); got != want {
 		t.Fatalf("at the end the store holds\n%s\nwant\n%s", got, want)
 	}

@@ -33,6 +33,8 @@ type Site struct {
 
 	Partial    bool       `json:"partial,omitempty"`     // the first visit did not see all of it
 	PartialWhy string     `json:"partial_why,omitempty"` // a few words for people
+	Ready      bool       `json:"ready,omitempty"`       // that its first visit has ended was told, see SiteReady
+	Trouble    string     `json:"trouble,omitempty"`     // what was told of last, see SiteTrouble; "": it is over
 	FirstCycle Cycle      `json:"first_cycle"`           // its first visit
 	LastCycle  Cycle      `json:"last_cycle"`            // the latest cycle that worked on it
 	CrawledAt  Time       `json:"crawled_at,omitempty"`  // when its latest cycle ended
@@ -159,6 +161,8 @@ type tally struct {
 	hollow   bool
 	leftOut  bool
 	action   bool
+	changed  Time // see events
+	moved    Time // of what is distinct
 }
 
 func (d *Doc) tally() tally {
@@ -166,8 +170,11 @@ func (d *Doc) tally() tally {
 	if d.LeftOut() {
 		kind = Unseen
 	}
-	distinct := d.IsListed()
-	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap), d.State == Skipped && d.Reason == ReasonAction}
+	distinct, moved := d.IsListed(), Time(0)
+	if distinct {
+		moved = d.Moved
+	}
+	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap), d.State == Skipped && d.Reason == ReasonAction, d.Changed, moved}
 }
 
 func (c *Counters) count(t tally, by int64) {

@@ -92,6 +92,8 @@ type DB struct {
 	sites    map[SiteID][]byte      // as stored
 	past     map[SiteID]*PastCycles // condensed in this window
 
+	events
+
 	lastSite  SiteID         // the highest number given
 	lastCycle Cycle          // the same
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
@@ -119,6 +121,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
 		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{},
 		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{},
+		events: events{moved: map[graph.Node]movement{}},
 	}
 	folder := filepath.Join(dir, "documents")
 	db.disk = newDisk(opt.FS)
@@ -162,6 +165,9 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 		}
 		return db.checkTables(folder, g, report)
 	}}
+	if !opt.ReadOnly {
+		db.known = new(knownEvents)
+	}
 	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
 		return nil, errors.Join(err, db.shut())
 	}
@@ -259,11 +265,15 @@ func (db *DB) readNumbers() error {
 	next, err1 := db.metaNumber("next")
 	site, err2 := db.metaNumber("sites")
 	cycle, err3 := db.metaNumber("cycle")
-	db.next, db.lastSite, db.lastCycle = graph.Node(next), SiteID(site), Cycle(cycle)
-	var err4, err5 error
-	db.numbers, err4 = db.newIndex(tableURL)
-	db.bodies, err5 = db.newIndex(tableDigest)
-	return errors.Join(err1, err2, err3, err4, err5)
+	event, err4 := db.lastEventNumber()
+	db.next, db.lastSite, db.lastCycle, db.lastEvent = graph.Node(next), SiteID(site), Cycle(cycle), event
+	if db.known != nil {
+		db.known.last.Store(event)
+	}
+	var err5, err6 error
+	db.numbers, err5 = db.newIndex(tableURL)
+	db.bodies, err6 = db.newIndex(tableDigest)
+	return errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
 // blockCache is how many bytes of tables are held in memory at most. The database takes what memtables need,
@@ -385,7 +395,10 @@ func (db *DB) Commit() error {
 	if db.batch == nil {
 		return nil
 	}
-	b := db.batch
+	if err := db.tell(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	b, last := db.batch, db.lastEvent
 	for site := range db.dirty {
 		if err := b.Set(key(tableCounters, uint32(site)), counterFields.Encode(db.counters[site]), nil); err != nil {
 			return err
@@ -420,7 +433,9 @@ func (db *DB) Commit() error {
 		defer db.syncs.Done()
 		if err := errors.Join(b.SyncWait(), b.Close(), db.commits.advance(n)); err != nil {
 			db.disk.fail(fmt.Errorf("sync: %w", err))
+			return
 		}
+		db.known.advance(last)
 	}()
 	return nil
 }

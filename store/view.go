@@ -22,6 +22,7 @@ type View struct {
 	decoded *atomic.Int64                             // documents, by the DB and all its views
 	gate    *gate                                     // of snapshots; nil: always open
 	files   func(g *gate, report func(Problem)) error // verifies the files
+	known   *knownEvents                              // that may be told; nil: all that there are
 }
 
 // Close frees a snapshot.
@@ -219,7 +220,16 @@ func (v *View) LinkHistory(id graph.Node, yield func(Cycle, []Link) bool) error 
 
 // Visits calls yield for each cycle that fetched the document, the first one first.
 func (v *View) Visits(id graph.Node, yield func(Visit) bool) error {
-	return v.scan(key(tableVisit, uint32(id)), nil, func(k, val []byte) error {
+	return v.scan(key(tableVisit, uint32(id)), nil, yieldVisits(yield))
+}
+
+// visitsBack is Visits with the latest cycle first.
+func (v *View) visitsBack(id graph.Node, yield func(Visit) bool) error {
+	return v.scanBack(key(tableVisit, uint32(id)), yieldVisits(yield))
+}
+
+func yieldVisits(yield func(Visit) bool) func(k, val []byte) error {
+	return func(k, val []byte) error {
 		n, err := numbers(k, 2)
 		if err != nil {
 			return err
@@ -229,7 +239,7 @@ func (v *View) Visits(id graph.Node, yield func(Visit) bool) error {
 			return err
 		}
 		return stopped(yield(visit))
-	})
+	}
 }
 
 // Site returns a site, or ErrNotFound.

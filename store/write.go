@@ -190,6 +190,7 @@ func (db *DB) put(d *Doc) error {
 	if err != nil {
 		return err
 	}
+	db.note(d.ID, &d.was, &now)
 	b := d.encode()
 	d.stored, d.was = true, now
 	db.docs[d.ID] = b

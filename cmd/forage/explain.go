@@ -114,7 +114,7 @@ func explain(v *store.View, raw string) (*explanation, error) {
 	}
 	e.State, e.Depth = d.State.String(), d.Depth
 	if d.Kind != store.Unseen {
-		e.Kind = kindOf(d)
+		e.Kind = d.KindText()
 	}
 	if d.IsPage() {
 		e.New = d.New.String()

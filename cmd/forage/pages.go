@@ -106,24 +106,6 @@ kept, but listed with --include-excluded only.`,
 // kinds are those of pages.
 var kinds = []string{"content", "list", "form", "redirect", "duplicate"}
 
-// kindOf is what is told as the kind of a document. Pages that were fetched by a release without
-// kinds count as content.
-func kindOf(d *store.Doc) string {
-	switch {
-	case d.Kind != store.Page:
-		return d.Kind.String()
-	case d.Repeats():
-		return "duplicate"
-	case d.Class == store.ListPage:
-		return "list"
-	case d.Class == store.FormPage:
-		return "form"
-	case d.Class == store.RedirectPage:
-		return "redirect"
-	}
-	return "content"
-}
-
 // listPages writes the pages selected, by site, then in the order in which they became known; of
 // new ones content comes first.
 func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWriter) error {
@@ -149,7 +131,7 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 			var ok bool
 			switch ok, failed = sel.selects(v, d); {
 			case !ok || failed != nil:
-			case sel.new.set() && kindOf(d) != "content":
+			case sel.new.set() && d.KindText() != "content":
 				rest = append(rest, d.ID)
 			default:
 				list(d)
@@ -195,7 +177,7 @@ func (sel *selection) selects(v *store.View, d *store.Doc) (bool, error) {
 		return false, nil
 	case d.Kind == store.Page && d.Repeats() && !sel.duplicates:
 		return false, nil
-	case sel.kind != "" && kindOf(d) != sel.kind:
+	case sel.kind != "" && d.KindText() != sel.kind:
 		return false, nil
 	case sel.new.set() && !(d.New == store.IsNew || sel.unknown && d.New == store.MaybeNew || sel.duplicates && d.Moved != 0):
 		return false, nil
@@ -267,7 +249,7 @@ func newPage(v *store.View, s *store.Site, d *store.Doc, own bool) (*page, error
 		URL: d.URL, Site: s.Name, New: d.New.String(), FirstSeen: stamp(d.FirstSeen), Cycle: uint32(d.Cycle),
 		Status: orNull(d.Status), Title: orNull(d.Title), Canonical: orNull(d.Canonical), ContentType: orNull(d.ContentType),
 		Bytes: d.Bytes, Published: stamp(d.Published), LastMod: stamp(d.LastMod), Depth: d.Depth,
-		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Moved: stamp(d.Moved), Kind: kindOf(d), Visits: d.Visits, Changes: d.Changes,
+		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Moved: stamp(d.Moved), Kind: d.KindText(), Visits: d.Visits, Changes: d.Changes,
 	}
 	if d.LeftOut() {
 		p.LeftOut = d.Reason
