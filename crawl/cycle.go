@@ -464,6 +464,7 @@ func (c *cycle) conclude() error {
 	}
 	c.took(c.loop().clock.Now())
 	c.stored = *c.rec
+	c.tellOfSite(now)
 	return errors.Join(crawl.db.PutSite(s.Site), crawl.db.PutCycle(c.rec), crawl.db.Commit())
 }
 
