@@ -205,13 +205,15 @@ func (ff *fetchFlags) run(cmd *cobra.Command, cfg crawl.Config, work func(contex
 			return storeError(cfg.Dir, err)
 		}
 		defer keepLean(c.Held)()
-		server, err := serveStore(cfg.Dir, &ownStore{crawl: c, flags: ff.given(cmd)})
+		ending := make(chan struct{})
+		server, err := serveStore(cfg.Dir, &ownStore{crawl: c, flags: ff.given(cmd), ending: ending})
 		if err != nil {
 			return errors.Join(err, c.Close())
 		}
 		err = on(ctx, c)
 		// What others asked for, and what they read for long, they go on with themselves.
 		c.HandBack()
+		close(ending)
 		server.Close(func() { c.DB().EndReads() })
 		return errors.Join(err, c.DB().EndReads(), c.Close())
 	})

@@ -32,6 +32,8 @@ type call struct {
 type ownStore struct {
 	crawl *crawl.Crawl
 	flags map[string]string // those that hold for the whole process, as they were given
+	// ending is closed when the process has done what it was started for, and waits for those it answers.
+	ending chan struct{}
 }
 
 type callKey struct{}
