@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"forage/graph"
 	"forage/store/record"
@@ -73,14 +74,17 @@ func appendLinks(b []byte, links []Link) []byte {
 	return b
 }
 
-func decodeLinks(b []byte) ([]Link, error) {
+func decodeLinks(b []byte) ([]Link, error) { return decodeLinksTo(nil, b) }
+
+// decodeLinksTo is decodeLinks into the memory of links, which it grows as needed.
+func decodeLinksTo(links []Link, b []byte) ([]Link, error) {
 	bad := func(what string) ([]Link, error) { return nil, fmt.Errorf("links: %w: %s", record.ErrCorrupt, what) }
 	n, k := binary.Uvarint(b)
 	if k <= 0 || n > uint64(len(b)) {
 		return bad("count")
 	}
 	b = b[k:]
-	links := make([]Link, n)
+	links = slices.Grow(links[:0], int(n))[:n]
 	last, place := int64(0), uint32(0)
 	for i := range links {
 		d, k := binary.Varint(b)

@@ -283,14 +283,26 @@ func (d *Doc) encode() []byte {
 }
 
 func decodeDoc(id graph.Node, b []byte) (*Doc, error) {
-	d := NewDoc("", 0)
+	d := new(Doc)
+	if err := d.decode(id, b); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// blank is what a document is before anything is decoded.
+var blank = *NewDoc("", 0)
+
+// decode makes d the document id of a record.
+func (d *Doc) decode(id graph.Node, b []byte) error {
+	*d = blank
 	d.ID, d.stored = id, true
 	if err := docFields.Decode(b, d); err != nil {
-		return nil, fmt.Errorf("document %d: %w", id, err)
+		return fmt.Errorf("document %d: %w", id, err)
 	}
 	if d.URL == "" || d.State >= numStates || d.Kind >= numKinds || d.New > MaybeNew || d.Class >= numClasses {
-		return nil, fmt.Errorf("document %d: %w: state %d, kind %d, url %q", id, record.ErrCorrupt, d.State, d.Kind, d.URL)
+		return fmt.Errorf("document %d: %w: state %d, kind %d, url %q", id, record.ErrCorrupt, d.State, d.Kind, d.URL)
 	}
 	d.was = d.tally()
-	return d, nil
+	return nil
 }

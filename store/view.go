@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -135,51 +133,17 @@ func (v *View) Doc(id graph.Node) (*Doc, error) {
 }
 
 // Docs calls yield for every document in the order of their numbers until it returns false.
-func (v *View) Docs(yield func(*Doc) bool) error {
-	return v.scan([]byte{tableDoc}, nil, func(k, val []byte) error {
-		n, err := numbers(k, 1)
-		if err != nil {
-			return err
-		}
-		d, err := v.decode(graph.Node(n[0]), val)
-		if err != nil {
-			return err
-		}
-		return stopped(yield(d))
-	})
-}
+func (v *View) Docs(yield func(*Doc) bool) error { return v.SiteDocs(0, yield) }
 
-// SiteDocs is Docs for the documents of one site, as they are when it is called.
+// SiteDocs is Docs for the documents of one site (0: of all), as they are when it is called. yield may
+// keep the documents, unlike that of Cursor.SiteDocs.
 func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) error {
-	// Next to a scan of the site's numbers goes one of the documents: looking each up takes
-	// three times as long.
-	return v.iterate([]byte{tableDoc}, after([]byte{tableDoc}), func(docs *pebble.Iterator) error {
-		return v.scan(key(tableSiteDoc, uint32(site)), nil, func(k, _ []byte) error {
-			n, err := numbers(k, 2)
-			if err != nil {
-				return err
-			}
-			id := graph.Node(n[1])
-			d, err := v.docAt(docs, id)
-			if err != nil {
-				return fmt.Errorf("document %d of site %d: %w", id, site, err)
-			}
-			return stopped(yield(d))
-		})
+	c := v.Cursor()
+	defer c.Close()
+	return c.SiteDocs(site, func(d *Doc) bool {
+		own := *d
+		return yield(&own)
 	})
-}
-
-// docAt moves an iterator of documents on to id.
-func (v *View) docAt(docs *pebble.Iterator, id graph.Node) (*Doc, error) {
-	k := key(tableDoc, uint32(id))
-	if !docs.SeekGE(k) || !bytes.Equal(docs.Key(), k) {
-		return nil, cmp.Or(readError(docs.Error()), ErrNotFound)
-	}
-	val, err := docs.ValueAndErr()
-	if err != nil {
-		return nil, readError(err)
-	}
-	return v.decode(id, val)
 }
 
 // Links returns the current links of d in the order of the document, none where it was never

@@ -26,6 +26,7 @@ var ErrCorrupt = errors.New("corrupt record")
 type Codec[T any] struct {
 	fields []place
 	index  []uint8 // by tag: place in fields + 1; 0: no such field
+	some   bool    // a codec of Only: decoding ends behind the last field of index
 }
 
 // A Field is one field of T: its tag, how its value is written, and where it is in a T.
@@ -136,6 +137,23 @@ func New[T any](fields ...Field[T]) *Codec[T] {
 	return c
 }
 
+// Only returns a codec that decodes the fields of these tags alone, and reads no record further than
+// the last of them: the lower the tags, the quicker. What lies behind is not looked at, so that a
+// damaged record may pass. It panics where there is no such field.
+func (c *Codec[T]) Only(tags ...int) *Codec[T] {
+	o := &Codec[T]{fields: c.fields, some: true}
+	for _, tag := range tags {
+		if tag >= len(c.index) || c.index[tag] == 0 {
+			panic(fmt.Sprintf("record: %T has no field %d", new(T), tag))
+		}
+		if tag >= len(o.index) {
+			o.index = append(o.index, make([]uint8, tag+1-len(o.index))...)
+		}
+		o.index[tag] = c.index[tag]
+	}
+	return o
+}
+
 // Append appends the record of t to b.
 func (c *Codec[T]) Append(b []byte, t *T) []byte {
 	for _, f := range c.fields {
@@ -222,7 +240,13 @@ func (c *Codec[T]) Decode(b []byte, t *T) error {
 			}
 			bytes, b = b[:v], b[v:]
 		}
-		if head>>1 >= uint64(len(c.index)) || c.index[head>>1] == 0 {
+		if head>>1 >= uint64(len(c.index)) {
+			if c.some {
+				return nil
+			}
+			continue
+		}
+		if c.index[head>>1] == 0 {
 			continue
 		}
 		f := c.fields[c.index[head>>1]-1]
