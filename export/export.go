@@ -8,10 +8,10 @@ package export
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"forage/graph"
@@ -40,7 +40,9 @@ func (w *Written) add(paths ...string) error {
 func URLs(v *store.View, path string, all bool) (w Written, err error) {
 	err = arcs.Create(path, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
-		err := v.Docs(func(d *store.Doc) bool {
+		c := v.Cursor()
+		defer c.Close()
+		err := c.Docs(func(d *store.Doc) bool {
 			if all || d.IsPage() {
 				w.Records++
 				out.WriteString(d.URL)
@@ -76,11 +78,16 @@ func Graph(v *store.View, path string, fetched bool) (w Written, err error) {
 	names := labelsPath(path)
 	err = arcs.Create(names, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
-		err := v.Docs(func(d *store.Doc) bool {
+		c := v.Cursor()
+		defer c.Close()
+		err := c.Docs(func(d *store.Doc) bool {
 			if n := g.number(d.ID); n != graph.None {
-				_, err = fmt.Fprintf(out, "%d\t%s\n", n, d.URL)
+				out.Write(strconv.AppendUint(out.AvailableBuffer(), uint64(n), 10))
+				out.WriteByte('\t')
+				out.WriteString(d.URL)
+				out.WriteByte('\n')
 			}
-			return err == nil
+			return true
 		})
 		if err != nil {
 			return err
@@ -118,7 +125,9 @@ func newLinks(v *store.View, fetched bool) (*links, error) {
 		g.numbers[i] = graph.None
 	}
 	g.n = 0
-	err = v.Docs(func(d *store.Doc) bool {
+	c := v.Cursor()
+	defer c.Close()
+	err = c.Docs(func(d *store.Doc) bool {
 		if int(d.ID) < n && d.State == store.Fetched && d.Kind != store.Unseen {
 			g.numbers[d.ID] = graph.Node(g.n)
 			g.n++
@@ -155,7 +164,9 @@ func (g *links) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.No
 	next := lo
 	var failed error
 	var succ []graph.Node
-	err := g.Docs(func(d *store.Doc) bool {
+	c := g.Cursor()
+	defer c.Close()
+	err := c.Docs(func(d *store.Doc) bool {
 		v := g.number(d.ID)
 		if v == graph.None {
 			return true
@@ -168,7 +179,7 @@ func (g *links) Scan(lo, hi graph.Node, visit func(v graph.Node, succ []graph.No
 		}
 		var out []store.Link
 		if failed == nil {
-			out, failed = g.Links(d)
+			out, failed = c.Links(d)
 		}
 		succ = succ[:0]
 		for _, l := range out {

@@ -96,9 +96,13 @@ func History(v *store.View, site *store.Site) (*snap.History, error) {
 		return rank(a) - rank(b)
 	})
 	h := snap.New(site.Name, origin+"/")
-	number := map[graph.Node]snap.ID{}
+	last := graph.Node(0)
+	for _, l := range lives {
+		last = max(last, l.id)
+	}
+	number := make([]snap.ID, int(last)+1) // by document: its place in lives + 1; 0: it has none
 	for i, l := range lives {
-		number[l.id] = snap.ID(i)
+		number[l.id] = snap.ID(i) + 1
 		h.URLs = append(h.URLs, l.path)
 	}
 	var at *snap.State
@@ -117,7 +121,10 @@ func History(v *store.View, site *store.Site) (*snap.History, error) {
 			}
 			d := snap.Document{ID: snap.ID(i), Flag: l.flag, Changed: l.changed}
 			for _, to := range l.to {
-				if u, ok := number[to]; ok && lives[u].alive && u != d.ID {
+				if int(to) >= len(number) || number[to] == 0 {
+					continue
+				}
+				if u := number[to] - 1; lives[u].alive && u != d.ID {
 					d.Links = append(d.Links, u)
 				}
 			}
@@ -138,7 +145,9 @@ func History(v *store.View, site *store.Site) (*snap.History, error) {
 func readLives(v *store.View, site *store.Site, origin string) ([]*life, error) {
 	var lives []*life
 	var failed error
-	err := v.SiteDocs(site.ID, func(d *store.Doc) bool {
+	cursor := v.Cursor()
+	defer cursor.Close()
+	err := cursor.SiteDocs(site.ID, func(d *store.Doc) bool {
 		path, ok := strings.CutPrefix(d.URL, origin)
 		if !ok || !strings.HasPrefix(path, "/") || d.LeftOut() {
 			return true
@@ -155,10 +164,10 @@ func readLives(v *store.View, site *store.Site, origin string) ([]*life, error) 
 		default:
 			return true
 		}
-		if failed = v.Visits(d.ID, func(x store.Visit) bool { l.visits = append(l.visits, x); return true }); failed != nil {
+		if failed = cursor.Visits(d.ID, func(x store.Visit) bool { l.visits = append(l.visits, x); return true }); failed != nil {
 			return false
 		}
-		failed = v.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {
+		failed = cursor.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {
 			x := version{since: c}
 			for _, k := range links {
 				x.to = append(x.to, k.To)

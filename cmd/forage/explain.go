@@ -53,11 +53,12 @@ type explanation struct {
 	State   string   `json:"state"` // queued, fetched, skipped, failed, unknown
 	Reason  string   `json:"reason"`
 	FoundOn any      `json:"found_on"`
-	Next    any      `json:"next"` // when it may be fetched, null: not before the next revisit, or never
-	Path    []string `json:"path"` // from a seed to it
-	Via     any      `json:"via"`  // what kind of link led to it
-	Kind    any      `json:"kind"` // content, list, …, feed, sitemap, …
-	New     any      `json:"new"`  // yes, no, unknown
+	Next    any      `json:"next"`     // when it may be fetched, null: not before the next revisit, or never
+	Path    []string `json:"path"`     // from a seed to it
+	PathCut bool     `json:"path_cut"` // the path is longer: these are the last pages of it
+	Via     any      `json:"via"`      // what kind of link led to it
+	Kind    any      `json:"kind"`     // content, list, …, feed, sitemap, …
+	New     any      `json:"new"`      // yes, no, unknown
 	Visits  []visit  `json:"visits"`
 	Depth   any      `json:"depth"`
 
@@ -119,11 +120,16 @@ func explain(v *store.View, raw string) (*explanation, error) {
 	if d.IsPage() {
 		e.New = d.New.String()
 	}
-	if e.FoundOn, err = urlOf(v, d.FoundOn); err != nil {
+	c := v.Cursor()
+	defer c.Close()
+	if e.FoundOn, err = urlOf(c, d.FoundOn); err != nil {
 		return nil, err
 	}
 	e.Via = d.Via.String()
-	for at := d; at.FoundOn != graph.None && len(e.Path) < longestPath; {
+	for at := d; at.FoundOn != graph.None; {
+		if e.PathCut = len(e.Path) == longestPath; e.PathCut {
+			break
+		}
 		if at, err = v.Doc(at.FoundOn); err != nil {
 			return nil, err
 		}
@@ -165,7 +171,7 @@ func explain(v *store.View, raw string) (*explanation, error) {
 		if r.id == graph.None {
 			continue
 		}
-		other, err := urlOf(v, r.id)
+		other, err := urlOf(c, r.id)
 		if err != nil {
 			return nil, err
 		}
@@ -280,7 +286,11 @@ func (e *explanation) print(w io.Writer) error {
 		}
 	}
 	if len(e.Path) > 1 {
-		fmt.Fprintln(w, "  path")
+		if e.PathCut {
+			fmt.Fprintf(w, "  path      the last %d pages of it\n", len(e.Path))
+		} else {
+			fmt.Fprintln(w, "  path")
+		}
 		for _, u := range e.Path {
 			fmt.Fprintf(w, "            %s\n", u)
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,8 +65,8 @@ kept, but listed with --include-excluded only.`,
 				}
 				format = "jsonl"
 			}
-			newWriter := pageWriters[format]
-			if newWriter == nil {
+			to, ok := pageFormats[format]
+			if !ok {
 				return usagef("unknown format %q; known: jsonl csv txt", format)
 			}
 			if sel.kind != "" && !slices.Contains(kinds, sel.kind) {
@@ -78,7 +79,7 @@ kept, but listed with --include-excluded only.`,
 			}
 			return onStore(cmd, dir, func(v *store.View) error {
 				out := bufio.NewWriter(cmd.OutOrStdout())
-				if err := listPages(v, &sel, re, newWriter(out)); err != nil {
+				if err := listPages(v, &sel, re, to.brief, to.writer(out)); err != nil {
 					return err
 				}
 				return errors.Join(out.Flush(), sel.notYet(v, cmd.ErrOrStderr()))
@@ -107,12 +108,14 @@ kept, but listed with --include-excluded only.`,
 var kinds = []string{"content", "list", "form", "redirect", "duplicate"}
 
 // listPages writes the pages selected, by site, then in the order in which they became known; of
-// new ones content comes first.
-func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWriter) error {
+// new ones content comes first. brief: of each page the URL is enough.
+func listPages(v *store.View, sel *selection, match *regexp.Regexp, brief bool, write pageWriter) error {
 	sites, err := v.Sites()
 	if err != nil {
 		return err
 	}
+	c := v.Cursor()
+	defer c.Close()
 	found := false
 	for _, s := range sites {
 		if sel.site != "" && s.Name != sel.site {
@@ -122,14 +125,20 @@ func listPages(v *store.View, sel *selection, match *regexp.Regexp, write pageWr
 		var rest []graph.Node // new pages that are not content
 		var failed error
 		list := func(d *store.Doc) {
-			var p *page
-			if p, failed = newPage(v, s, d, sel.duplicates); failed == nil && match.MatchString(p.URL) {
+			p := &page{}
+			if p.URL, p.FetchedAs, failed = listedAs(c, d, sel.duplicates); failed != nil || !match.MatchString(p.URL) {
+				return
+			}
+			if !brief {
+				failed = p.fill(c, s, d)
+			}
+			if failed == nil {
 				failed = write(p)
 			}
 		}
-		err := v.SiteDocs(s.ID, func(d *store.Doc) bool {
+		err := c.SiteDocs(s.ID, func(d *store.Doc) bool {
 			var ok bool
-			switch ok, failed = sel.selects(v, d); {
+			switch ok, failed = sel.selects(c, d); {
 			case !ok || failed != nil:
 			case sel.new.set() && d.KindText() != "content":
 				rest = append(rest, d.ID)
@@ -169,7 +178,7 @@ func (sel *selection) notYet(v *store.View, stderr io.Writer) error {
 }
 
 // selects reports whether d is to be listed.
-func (sel *selection) selects(v *store.View, d *store.Doc) (bool, error) {
+func (sel *selection) selects(c *store.Cursor, d *store.Doc) (bool, error) {
 	switch {
 	case d.LeftOut() && !sel.excluded:
 		return false, nil
@@ -191,21 +200,21 @@ func (sel *selection) selects(v *store.View, d *store.Doc) (bool, error) {
 		if d.Changed == 0 || d.Changed < sel.changed.time {
 			return false, nil
 		}
-		return changedSince(v, d, sel.changed.cycle)
+		return changedSince(c, d, sel.changed.cycle)
 	}
 	return true, nil
 }
 
 // changedSince reports whether a fetch in cycle c or later found another body than before. The
 // cycles of a site have ascending numbers, so that one number serves for all sites.
-func changedSince(v *store.View, d *store.Doc, c store.Cycle) (changed bool, err error) {
-	if c == 0 {
+func changedSince(c *store.Cursor, d *store.Doc, cycle store.Cycle) (changed bool, err error) {
+	if cycle == 0 {
 		return true, nil
 	}
 	last := uint64(0)
-	err = v.Visits(d.ID, func(visit store.Visit) bool {
+	err = c.Visits(d.ID, func(visit store.Visit) bool {
 		if visit.Digest != 0 {
-			changed = changed || last != 0 && visit.Digest != last && visit.Cycle >= c
+			changed = changed || last != 0 && visit.Digest != last && visit.Cycle >= cycle
 			last = visit.Digest
 		}
 		return true
@@ -243,10 +252,56 @@ type page struct {
 	LeftOut     any    `json:"left_out,omitempty"` // the rule that leaves it out; absent: none does
 }
 
-// newPage returns the record of d; own: under its own URL, even where it stands for another one.
-func newPage(v *store.View, s *store.Site, d *store.Doc, own bool) (*page, error) {
-	p := &page{
-		URL: d.URL, Site: s.Name, New: d.New.String(), FirstSeen: stamp(d.FirstSeen), Cycle: uint32(d.Cycle),
+// appendJSON appends p as printJSON writes it, without reflection: a list may have millions.
+func (p *page) appendJSON(b []byte) []byte {
+	b = append(b, '{')
+	for i, f := range [...]struct {
+		key string
+		val any
+	}{
+		{"url", p.URL}, {"site", p.Site}, {"new", p.New}, {"first_seen", p.FirstSeen}, {"cycle", int64(p.Cycle)}, {"found_on", p.FoundOn},
+		{"status", p.Status}, {"title", p.Title}, {"canonical", p.Canonical}, {"content_type", p.ContentType}, {"digest", p.Digest},
+		{"bytes", p.Bytes}, {"published", p.Published}, {"lastmod", p.LastMod}, {"depth", p.Depth}, {"last_fetched", p.LastFetched},
+		{"changed", p.Changed}, {"gone", p.Gone}, {"moved", p.Moved}, {"moved_from", p.MovedFrom}, {"duplicate_of", p.DuplicateOf},
+		{"fetched_as", p.FetchedAs}, {"kind", p.Kind}, {"visits", p.Visits}, {"changes", p.Changes}, {"left_out", p.LeftOut},
+	} {
+		if f.key == "left_out" && f.val == nil {
+			continue
+		}
+		b = append(b, ","[:min(i, 1)]...)
+		b = append(append(append(b, '"'), f.key...), '"', ':')
+		switch v := f.val.(type) {
+		case nil:
+			b = append(b, "null"...)
+		case string:
+			b = printable.AppendString(b, v)
+		case int:
+			b = strconv.AppendInt(b, int64(v), 10)
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		default:
+			panic(fmt.Sprintf("page: %s is a %T", f.key, v)) // a test writes all of them
+		}
+	}
+	return append(b, '}')
+}
+
+// listedAs returns the URL that d is listed under, and the one that was fetched where that is another.
+// own: under its own URL, even where it stands for another one.
+func listedAs(c *store.Cursor, d *store.Doc, own bool) (url string, fetched any, err error) {
+	if !d.Stands || own {
+		return d.URL, nil, nil
+	}
+	if url, err = c.URL(d.DuplicateOf); err != nil {
+		return "", nil, fmt.Errorf("document %d: %w", d.DuplicateOf, err)
+	}
+	return url, d.URL, nil
+}
+
+// fill sets what is known of d, which listedAs has named.
+func (p *page) fill(c *store.Cursor, s *store.Site, d *store.Doc) error {
+	*p = page{
+		URL: p.URL, FetchedAs: p.FetchedAs, Site: s.Name, New: d.New.String(), FirstSeen: stamp(d.FirstSeen), Cycle: uint32(d.Cycle),
 		Status: orNull(d.Status), Title: orNull(d.Title), Canonical: orNull(d.Canonical), ContentType: orNull(d.ContentType),
 		Bytes: d.Bytes, Published: stamp(d.Published), LastMod: stamp(d.LastMod), Depth: d.Depth,
 		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Moved: stamp(d.Moved), Kind: d.KindText(), Visits: d.Visits, Changes: d.Changes,
@@ -258,43 +313,43 @@ func newPage(v *store.View, s *store.Site, d *store.Doc, own bool) (*page, error
 		p.Digest = fmt.Sprintf("%016x", d.Digest)
 	}
 	var err error
-	if p.FoundOn, err = urlOf(v, d.FoundOn); err != nil {
-		return nil, err
+	if p.FoundOn, err = urlOf(c, d.FoundOn); err != nil {
+		return err
 	}
 	if d.Moved != 0 {
-		if p.MovedFrom, err = urlOf(v, d.MovedFrom); err != nil {
-			return nil, err
+		if p.MovedFrom, err = urlOf(c, d.MovedFrom); err != nil {
+			return err
 		}
 	}
-	if d.Stands && !own {
-		by, err := v.Doc(d.DuplicateOf)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", d.DuplicateOf, err)
-		}
-		p.URL, p.FetchedAs = by.URL, d.URL
-		return p, nil
+	if p.FetchedAs == nil {
+		p.DuplicateOf, err = urlOf(c, d.DuplicateOf)
 	}
-	p.DuplicateOf, err = urlOf(v, d.DuplicateOf)
-	return p, err
+	return err
 }
 
 // urlOf returns the URL of a document, nil for graph.None.
-func urlOf(v *store.View, id graph.Node) (any, error) {
+func urlOf(c *store.Cursor, id graph.Node) (any, error) {
 	if id == graph.None {
 		return nil, nil
 	}
-	d, err := v.Doc(id)
+	url, err := c.URL(id)
 	if err != nil {
 		return nil, fmt.Errorf("document %d: %w", id, err)
 	}
-	return d.URL, nil
+	return url, nil
 }
 
 // A pageWriter writes a page; nil ends the list.
 type pageWriter func(*page) error
 
-var pageWriters = map[string]func(io.Writer) pageWriter{
-	"txt": func(w io.Writer) pageWriter {
+// A pageFormat is how pages are written.
+type pageFormat struct {
+	brief  bool // of a page it writes the URL alone
+	writer func(io.Writer) pageWriter
+}
+
+var pageFormats = map[string]pageFormat{
+	"txt": {true, func(w io.Writer) pageWriter {
 		return func(p *page) error {
 			if p == nil {
 				return nil
@@ -302,16 +357,19 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 			_, err := fmt.Fprintln(w, printable.Text(p.URL))
 			return err
 		}
-	},
-	"jsonl": func(w io.Writer) pageWriter {
+	}},
+	"jsonl": {false, func(w io.Writer) pageWriter {
+		var line []byte
 		return func(p *page) error {
 			if p == nil {
 				return nil
 			}
-			return printJSON(w, p)
+			line = append(p.appendJSON(line[:0]), '\n')
+			_, err := w.Write(line)
+			return err
 		}
-	},
-	"csv": func(w io.Writer) pageWriter {
+	}},
+	"csv": {false, func(w io.Writer) pageWriter {
 		c := csv.NewWriter(w)
 		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out moved moved_from fetched_as"))
 		return func(p *page) error {
@@ -330,11 +388,13 @@ var pageWriters = map[string]func(io.Writer) pageWriter{
 				case nil:
 				case string:
 					row[i] = printable.Cell(x)
-				default: // numbers, and words of ours
+				case int:
+					row[i] = strconv.Itoa(x)
+				default: // numbers
 					row[i] = fmt.Sprint(x)
 				}
 			}
 			return c.Write(row)
 		}
-	},
+	}},
 }

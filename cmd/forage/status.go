@@ -196,13 +196,7 @@ func readStatus(v *store.View, hubs int) (*status, error) {
 			row.Partial = "the first visit did not see all of it"
 		}
 		if row.Queued+row.Failed > 0 {
-			err := v.SiteDocs(site.ID, func(d *store.Doc) bool {
-				if (d.State == store.Queued || d.State == store.Failed) && d.Reason != "" {
-					row.Waiting[d.Reason]++
-				}
-				return true
-			})
-			if err != nil {
+			if row.Waiting, err = v.Waiting(site.ID); err != nil {
 				return nil, err
 			}
 		}

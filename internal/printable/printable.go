@@ -7,6 +7,8 @@
 package printable
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -26,6 +28,16 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError
 }
 
+// plain reports whether s is ASCII that is seen, which most text is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
 // Text is s with all that is hidden escaped, ends of lines and tabs included.
 func Text(s string) string { return escape(s, "") }
 
@@ -33,6 +45,9 @@ func Text(s string) string { return escape(s, "") }
 func Lines(s string) string { return escape(s, "\n\t") }
 
 func escape(s, keep string) string {
+	if plain(s) {
+		return s
+	}
 	bad := func(r rune) bool { return hidden(r) && !strings.ContainsRune(keep, r) }
 	if strings.IndexFunc(s, bad) < 0 {
 		return s
@@ -67,6 +82,9 @@ func (l lines) Write(p []byte) (int, error) {
 // else is hidden is escaped, and what would be calculated begins with an apostrophe, which
 // spreadsheets take for the mark of a text.
 func Cell(s string) string {
+	if s == "" || plain(s) && strings.IndexByte("=+-@ ", s[0]) < 0 {
+		return s
+	}
 	s = Text(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {
 			return ' '
@@ -77,6 +95,21 @@ func Cell(s string) string {
 		return "'" + s
 	}
 	return s
+}
+
+// AppendString appends s as a JSON string, with all that is hidden escaped, as JSON(json.Marshal(s)) has it
+// but for the escapes of HTML, which are not made.
+func AppendString(b []byte, s string) []byte {
+	if plain(s) && strings.IndexByte(s, '"') < 0 && strings.IndexByte(s, '\\') < 0 {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // a string can always be encoded
+	}
+	return append(b, JSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
 // JSON is one or more JSON values with all that is hidden in their strings as JSON's own escapes: the

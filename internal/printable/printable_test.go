@@ -63,3 +63,21 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAppendString writes what JSON makes of encoding/json's string.
+func FuzzAppendString(f *testing.F) {
+	for _, s := range []string{"", "plain", `a"b\c`, "<a href=x>&amp;", "a\x1b[31m\u202e\u009b\U000e0041\u2028\x7f\xff\n\t", "日本"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var want bytes.Buffer
+		e := json.NewEncoder(&want)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(AppendString([]byte("x"), s)) + "\n"; got != "x"+string(JSON(want.Bytes())) {
+			t.Errorf("AppendString(%q) = %s, want %s", s, got, &want)
+		}
+	})
+}
