@@ -2,15 +2,16 @@ package snap
 
 import (
 	"bufio"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Write writes h gzip'd to w. The same history gives the same bytes.
 func Write(w io.Writer, h *History) error {
-	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	z, err := gzip.NewWriterLevel(w, gzip.DefaultCompression)
 	if err != nil {
 		return err
 	}
