@@ -174,6 +174,9 @@ func (db *DB) MoreEvents() <-chan struct{} {
 	return k.more
 }
 
+// LastEvent returns the number of the last event that views tell, 0 where there is none. It reads nothing.
+func (db *DB) LastEvent() uint64 { return db.known.last.Load() }
+
 // telling reports whether a document that was before, and is now, is to be told of.
 func (now *tally) telling(before *tally) bool {
 	return now.distinct && (now.isNew && !before.isNew || now.moved != before.moved && now.moved != 0 ||

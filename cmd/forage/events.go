@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/control"
+	"forage/report"
 	"forage/store"
 )
 
@@ -130,7 +131,7 @@ func printEvents(v *store.View, w io.Writer, after uint64, told func(*store.Even
 	err = v.Events(after, func(e *store.Event) bool {
 		last = e.Seq
 		if told(e) {
-			failed = printJSON(out, newEvent(e))
+			failed = printJSON(out, report.NewEvent(e))
 			printed++
 		}
 		return failed == nil
@@ -212,42 +213,4 @@ func (f *follower) Write(b []byte) (int, error) {
 		f.after = e.Seq
 		f.rest = f.rest[i+1:]
 	}
-}
-
-// An event is one line of the list.
-type event struct {
-	ID           string `json:"id"`
-	Seq          uint64 `json:"seq"`
-	Type         string `json:"type"`
-	At           any    `json:"at"`
-	Site         any    `json:"site"`
-	URL          any    `json:"url"`
-	Title        any    `json:"title"`
-	Kind         any    `json:"kind"`
-	Cycle        any    `json:"cycle"`
-	FoundOn      any    `json:"found_on"`
-	Via          any    `json:"via"`
-	PreviousLook any    `json:"previous_look"` // when the document that led there was last seen without the link
-	Published    any    `json:"published"`
-	LastMod      any    `json:"lastmod"`
-	ContentType  any    `json:"content_type"`
-	Digest       any    `json:"digest"`
-	Depth        any    `json:"depth"`
-	MovedFrom    any    `json:"moved_from,omitempty"` // page.moved
-	Reason       any    `json:"reason,omitempty"`     // events of sites
-}
-
-func newEvent(e *store.Event) *event {
-	out := &event{
-		ID: e.ID(), Seq: e.Seq, Type: string(e.Type), At: stamp(e.At), Site: orNull(e.Site), URL: orNull(e.URL), Title: orNull(e.Title), Kind: orNull(e.Kind),
-		Cycle: orNull(e.Cycle), FoundOn: orNull(e.FoundOn), Via: orNull(e.Via), PreviousLook: stamp(e.PreviousLook), Published: stamp(e.Published), LastMod: stamp(e.LastMod),
-		ContentType: orNull(e.ContentType), MovedFrom: orNull(e.MovedFrom), Reason: orNull(e.Reason),
-	}
-	if e.Digest != 0 {
-		out.Digest = fmt.Sprintf("%016x", e.Digest)
-	}
-	if e.URL != "" {
-		out.Depth = e.Depth
-	}
-	return out
 }

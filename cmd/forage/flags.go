@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,21 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"forage/internal/printable"
 	"forage/internal/units"
+	"forage/report"
 )
 
 // printJSON writes v as one line of JSON, which is safe to be looked at.
-func printJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(printable.JSON(b.Bytes()))
-	return err
-}
+func printJSON(w io.Writer, v any) error { return report.WriteJSON(w, v) }
 
 // size is a flag value in bytes: 1500, 64MiB, 2GiB, 10GB.
 type size = units.Size

@@ -58,6 +58,8 @@ var imports = map[string]string{
 	"crawl/ledger":        "graph revisit revisit/paper store crawl/scope crawl/plan",
 	"crawl":               "graph explore explore/yield revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
 	"control":             "",
+	"report":              "internal/printable store",
+	"serve":               "report store",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",
@@ -80,7 +82,7 @@ var imports = map[string]string{
 	"internal/realsites":  "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
-		"store crawl crawl/plan crawl/scope control export inspect lab",
+		"store crawl crawl/plan crawl/scope control export inspect lab report",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
@@ -94,6 +96,7 @@ var modules = map[string]string{
 	"github.com/klauspost/compress":     "zstd, and gzip and deflate faster than the standard library's",
 	"github.com/andybalholm/brotli":     "br content encoding",
 	"github.com/nlnwa/whatwg-url":       "URL parsing as browsers do it",
+	"github.com/danielgtaylor/huma/v2":  "the API of the service, and its OpenAPI made from the handlers",
 	"golang.org/x/net":                  "HTML tokenizer, charset detection, public suffix list",
 	"golang.org/x/text":                 "character encodings",
 	"golang.org/x/term":                 "whether stderr is a terminal, and how wide",

@@ -1,0 +1,160 @@
+// Package serve is the service over HTTP: what a store holds, and what is done with its sites.
+//
+// New makes a handler of a store and of a Watch, which looks after the sites. It reads the store by
+// snapshots that live no longer than it takes to read what is answered: no reader, however slow, holds one.
+// What could be long is given out in parts, each with the cursor of the next. Errors are
+// problem details (RFC 9457).
+//
+// Who may ask is decided in one place, guard.go. Nothing that was crawled becomes markup: it is data in JSON,
+// and escaped in XML.
+package serve
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"forage/report"
+	"forage/store"
+)
+
+// Options say what is served, and to whom. The zero value of a field means the default.
+type Options struct {
+	DB      *store.DB
+	Watch   Watch
+	Version string // of the program
+
+	PublicURL string  // where readers find the service, ends with /; "": at the Host that they name
+	Loopback  bool    // only this machine reaches the service: no token is wanted where there are none, but Host is checked
+	Public    bool    // who has no token may read
+	Tokens    []Token // who has one of these may read, or write too
+
+	Streams   int             // readers that wait for events at the same time; 0: 256
+	Heartbeat time.Duration   // between two signs of life to who reads a stream; 0: 15 s
+	Ending    <-chan struct{} // closed when the service ends: nobody waits any longer; nil: it does not
+	Log       *slog.Logger    // nil: none
+}
+
+// The limits of a request. What a handler reads of the store is bounded by it.
+const (
+	maxHeader    = 32 << 10
+	maxBody      = 1 << 20 // 10,000 sites as a list
+	readTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second // for what is written at once: a reader that takes none for so long is dropped
+)
+
+type server struct {
+	Options
+	streams chan struct{} // holds one for each reader that waits
+}
+
+// New returns a handler of all paths of the service. The error is that of a PublicURL which is none.
+func New(o Options) (http.Handler, error) {
+	if o.Streams == 0 {
+		o.Streams = 256
+	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 15 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &server{Options: o, streams: make(chan struct{}, o.Streams)}
+	mux := http.NewServeMux()
+	s.api(mux)
+	g, err := newGuard(&o, problems(mux))
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Server returns a server with the limits of the service.
+func Server(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: 2 * time.Minute}
+}
+
+// api registers the operations under /api/v1, from which /api/v1/openapi.json is made.
+func (s *server) api(mux *http.ServeMux) {
+	config := huma.DefaultConfig("forage", s.Version)
+	config.Info.Description = "What a store of forage holds, and what is done with its sites. Times are RFC 3339. A list has a cursor, next, where there may be more."
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", ""
+	config.CreateHooks = nil // no $schema in answers
+	config.RejectUnknownQueryParameters = true
+	json := huma.Format{Marshal: report.WriteJSON, Unmarshal: huma.DefaultJSONFormat.Unmarshal}
+	config.Formats = map[string]huma.Format{"application/json": json, "json": json}
+	api := humago.New(mux, config)
+	s.events(api)
+}
+
+// read runs f on what is committed now.
+func (s *server) read(f func(*store.View) error) error {
+	v := s.DB.Snapshot()
+	return problem(errors.Join(f(v), v.Close()))
+}
+
+// problem is err as an answer.
+func problem(err error) error {
+	var said huma.StatusError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &said):
+		return said
+	case errors.Is(err, store.ErrClosed):
+		return huma.Error503ServiceUnavailable("the service ends")
+	case errors.Is(err, ErrNotFound), errors.Is(err, store.ErrNotFound):
+		return huma.Error404NotFound(err.Error())
+	case errors.Is(err, ErrExists), errors.Is(err, ErrReadOnly), errors.Is(err, ErrRunning):
+		return huma.Error409Conflict(err.Error())
+	case errors.Is(err, ErrInvalid):
+		return huma.Error400BadRequest(err.Error())
+	}
+	return huma.Error500InternalServerError(err.Error())
+}
+
+// writeProblem answers with an error.
+func writeProblem(w http.ResponseWriter, status int, detail string) {
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	report.WriteJSON(w, &huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
+}
+
+// problems has what mux says of paths and methods that it does not know be said as problem details.
+func problems(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		said := unsaid{header: http.Header{}, status: http.StatusNotFound}
+		h.ServeHTTP(&said, r)
+		switch said.status {
+		case http.StatusMethodNotAllowed:
+			w.Header().Set("Allow", said.header.Get("Allow"))
+			writeProblem(w, said.status, r.Method+" is not possible here")
+		default:
+			writeProblem(w, http.StatusNotFound, "there is nothing at this path")
+		}
+	})
+}
+
+// unsaid is an answer that nobody gets.
+type unsaid struct {
+	header http.Header
+	status int
+}
+
+func (u *unsaid) Header() http.Header         { return u.header }
+func (u *unsaid) Write(b []byte) (int, error) { return len(b), nil }
+func (u *unsaid) WriteHeader(status int)      { u.status = status }
+
+// origin is the scheme and the host of a URL.
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
