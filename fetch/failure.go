@@ -6,10 +6,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"strings"
 	"syscall"
+
+	"forage/fetch/http1"
 )
 
 // A failure is an error whose class we know.
@@ -47,6 +50,8 @@ func (c *Client) fail(o *Outcome, err error) {
 func classify(err error) Class {
 	var (
 		g    *failure
+		bad  *http1.FormatError
+		size http1.HeaderSizeError
 		dns  *net.DNSError
 		cert *tls.CertificateVerificationError
 		rec  tls.RecordHeaderError
@@ -59,15 +64,21 @@ func classify(err error) Class {
 	switch {
 	case errors.As(err, &g):
 		return g.class
+	case errors.As(err, &bad):
+		return Malformed
+	case errors.As(err, &size):
+		return TooLarge
 	case errors.As(err, &dns):
 		return DNS
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
+		return Timeout // of a handshake too
 	case errors.As(err, &cert), errors.As(err, &rec), errors.As(err, &al), errors.As(err, &hn), errors.As(err, &ua),
-		strings.Contains(text, "tls: "), strings.Contains(text, "TLS handshake"), strings.Contains(text, "x509: "):
+		strings.Contains(text, "tls: "), strings.Contains(text, "x509: "):
 		return TLS
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return Refused
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
-		return Timeout
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return Broken
 	case strings.Contains(text, "server response headers exceeded"), strings.Contains(text, "header list"):
 		return TooLarge
 	case errors.Is(err, bufio.ErrTooLong), strings.Contains(text, "malformed"), strings.Contains(text, "invalid"),

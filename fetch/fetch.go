@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,6 +26,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/idna"
+
+	"forage/fetch/http1"
 )
 
 // Config says how to fetch. The zero value works.
@@ -81,8 +86,10 @@ type Client struct {
 	cfg      Config
 	guard    guard
 	dialer   *net.Dialer
-	h2, h1   *http.Transport // h1 for hosts that misdirect HTTP/2
-	idle     *idle           // connections of plain
+	http1    *http1.Client   // HTTP/1.1 without a proxy
+	shared   *http.Transport // HTTP/2, and all that goes by a proxy
+	unshared *http.Transport // by a proxy to hosts that misdirect HTTP/2
+	speakH2  recent          // hosts that have chosen HTTP/2, as in URLs
 	resolver *net.Resolver
 	room     *room
 }
@@ -129,8 +136,8 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg, guard: guard{cfg.AllowPrivate}, resolver: net.DefaultResolver}
 	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, ControlContext: c.guard.control, KeepAlive: 30 * time.Second}
-	c.h2, c.h1 = c.transport(true), c.transport(false)
-	c.idle = newIdle(cfg.Parallel)
+	c.ownHTTP1(nil)
+	c.shared, c.unshared = c.transport(true), c.transport(false)
 	c.room = newRoom(cfg.MaxHeld, cfg.Parallel)
 	return c, nil
 }
@@ -138,12 +145,13 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) transport(h2 bool) *http.Transport {
 	t := &http.Transport{
 		DialContext:            c.dial,
+		DialTLSContext:         c.dialTLS,
 		TLSHandshakeTimeout:    c.cfg.ConnectWait,
 		ResponseHeaderTimeout:  c.cfg.HeaderWait,
 		MaxResponseHeaderBytes: c.cfg.MaxHeader,
-		MaxIdleConns:           4 * c.cfg.Parallel,
+		MaxIdleConns:           http1.MaxIdle(c.cfg.Parallel),
 		MaxIdleConnsPerHost:    c.cfg.Parallel,
-		IdleConnTimeout:        30 * time.Second,
+		IdleConnTimeout:        http1.IdleFor,
 		DisableCompression:     true, // decoded here, within limits
 		ReadBufferSize:         16 << 10,
 		Protocols:              new(http.Protocols),
@@ -154,7 +162,7 @@ func (c *Client) transport(h2 bool) *http.Transport {
 		t.Proxy = http.ProxyURL(p)
 		// The operator named the proxy, so its own address is not guarded; the targets are
 		// (see Fetch), as far as names tell.
-		t.DialContext = (&net.Dialer{Timeout: c.cfg.ConnectWait}).DialContext
+		t.DialContext, t.DialTLSContext = (&net.Dialer{Timeout: c.cfg.ConnectWait}).DialContext, nil
 	}
 	return t
 }
@@ -171,9 +179,9 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 
 // Close closes the idle connections. Requests in flight are not disturbed.
 func (c *Client) Close() {
-	c.idle.close()
-	c.h2.CloseIdleConnections()
-	c.h1.CloseIdleConnections()
+	c.http1.Close()
+	c.shared.CloseIdleConnections()
+	c.unshared.CloseIdleConnections()
 }
 
 // A Request is one GET.
@@ -211,12 +219,10 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 		c.fail(o, err)
 		return o, ctx.Err()
 	}
-	if u.Scheme == "http" && c.cfg.Proxy == nil && isASCII(u.Host) {
-		c.plain(ctx, u, r, o, start)
+	if c.cfg.Proxy == nil {
+		c.direct(ctx, u, r, o, start, false)
 	} else {
-		tctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-		c.roundTrip(tctx, u, r, o, start)
-		cancel()
+		c.byNetHTTP(ctx, u, r, o, start, nil)
 	}
 	o.Elapsed = time.Since(start)
 	err = ctx.Err()
@@ -258,6 +264,22 @@ func parseURL(s string) (*url.URL, error) {
 	}
 	u.Fragment, u.RawFragment, u.User = "", "", nil
 	return u, nil
+}
+
+// asciiHost returns u with a name that can be looked up.
+func asciiHost(u *url.URL) (*url.URL, error) {
+	if !strings.ContainsFunc(u.Host, func(r rune) bool { return r >= 0x80 }) {
+		return u, nil
+	}
+	name, err := idna.Lookup.ToASCII(u.Hostname())
+	if err != nil {
+		return nil, fmt.Errorf("no valid host: %w", err)
+	}
+	a := *u
+	if a.Host = name; u.Port() != "" {
+		a.Host = net.JoinHostPort(name, u.Port())
+	}
+	return &a, nil
 }
 
 // admit checks what can be known before a connection: the port, an address in the URL, and
@@ -302,24 +324,26 @@ func (c *Client) Resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return as, err
 }
 
-// eachField calls f for each header field of a request, Host apart.
-func (c *Client) eachField(u *url.URL, r *Request, f func(name, value string)) {
-	f("User-Agent", c.cfg.UserAgent)
-	f("Accept", accept)
-	f("Accept-Encoding", acceptEncoding)
-	if r.ETag != "" && validField("E", r.ETag) {
-		f("If-None-Match", r.ETag)
-	}
-	if r.LastModified != "" && validField("L", r.LastModified) {
-		f("If-Modified-Since", r.LastModified)
-	}
-	for i := range c.cfg.Fields {
-		if s := &c.cfg.Fields[i]; s.Host == u.Host {
-			f(s.Name, s.Value)
+// fields are the header fields of a request, Host apart.
+func (c *Client) fields(u *url.URL, r *Request) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		if !yield("User-Agent", c.cfg.UserAgent) || !yield("Accept", accept) || !yield("Accept-Encoding", acceptEncoding) {
+			return
 		}
-	}
-	if v := c.cfg.Cookies.header(u); v != "" {
-		f("Cookie", v)
+		if r.ETag != "" && validField("E", r.ETag) && !yield("If-None-Match", r.ETag) {
+			return
+		}
+		if r.LastModified != "" && validField("L", r.LastModified) && !yield("If-Modified-Since", r.LastModified) {
+			return
+		}
+		for i := range c.cfg.Fields {
+			if s := &c.cfg.Fields[i]; s.Host == u.Host && !yield(s.Name, s.Value) {
+				return
+			}
+		}
+		if v := c.cfg.Cookies.header(u); v != "" {
+			yield("Cookie", v)
+		}
 	}
 }
 

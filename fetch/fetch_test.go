@@ -77,7 +77,7 @@ func TestTarget(t *testing.T) {
 	})
 	proxied := newClient(t, Config{})
 	proxied.cfg.Proxy, _ = url.Parse(plain.url)
-	proxied.h2 = proxied.transport(true)
+	proxied.shared = proxied.transport(true)
 	for in, want := range map[string]string{
 		"":                 "/",
 		"/":                "/",

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,34 +166,6 @@ func TestConnectionsAreKept(t *testing.T) {
 	if n := s.conns.Load(); n != 64 {
 		t.Errorf("%d connections, want 64", n)
 	}
-	c.Close()
-	if c.idle.n != 0 {
-		t.Errorf("%d idle connections after Close", c.idle.n)
-	}
-}
-
-func TestIdleConnectionsExpire(t *testing.T) {
-	s := serveTCP(t, func(nc net.Conn) {
-		for r := bufio.NewReader(nc); readRequest(r) != nil; {
-			io.WriteString(nc, answer("<p>x"))
-		}
-	})
-	c := newClient(t, Config{})
-	get(t, c, s.url)
-	c.idle.expire()
-	if c.idle.n != 1 {
-		t.Fatalf("%d idle, want 1: it is fresh", c.idle.n)
-	}
-	for _, cs := range c.idle.conns {
-		cs[0].since = cs[0].since.Add(-idleFor)
-	}
-	if c.idle.expire(); c.idle.n != 0 || len(c.idle.conns) != 0 || c.idle.sweep != nil {
-		t.Errorf("%d idle after %v", c.idle.n, idleFor)
-	}
-	get(t, c, s.url)
-	if n := s.conns.Load(); n != 2 {
-		t.Errorf("%d connections, want 2", n)
-	}
 }
 
 // The end of the caller's context ends a request at once, whatever the server does.
@@ -207,7 +182,7 @@ func TestCancel(t *testing.T) {
 		c := newClient(t, Config{})
 		if scheme == "net/http" {
 			c.cfg.Proxy, _ = url.Parse(s.url)
-			c.h2 = c.transport(true)
+			c.shared = c.transport(true)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() { <-asked; cancel() }()
@@ -215,69 +190,6 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: %v, want %v", scheme, err, context.Canceled)
 		}
 	}
-}
-
-// readAnswer runs the client's reader over bytes and returns what it made of them.
-func readAnswer(b []byte) (*Outcome, error) {
-	c := &Client{cfg: Config{MaxHeader: 1 << 16, MaxBody: 1 << 16}, room: newRoom(1<<20, 1)}
-	cn := newConn("", nil)
-	cn.br.Reset(bytes.NewReader(b))
-	h, err := cn.header(c.cfg.MaxHeader)
-	o := &Outcome{URL: "http://h.test/", Status: h.status, Header: Header(cn.head)}
-	if err != nil {
-		return o, err
-	}
-	cn.body.frame(h)
-	c.classify(context.Background(), &Request{}, o, &cn.body, time.Time{})
-	return o, nil
-}
-
-// FuzzAnswer compares the reader with net/http's on what net/http accepts.
-func FuzzAnswer(f *testing.F) {
-	for _, s := range []string{
-		answer("<p>x"), "HTTP/1.0 200 OK\r\n\r\n<p>", "HTTP/1.1 200\nContent-Length: 3\n\nabc",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\n<p>\r\n0\r\nT: v\r\n\r\n",
-		"HTTP/1.1 103 Early\r\nLink: <x>\r\n\r\nHTTP/1.1 301 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
-		"HTTP/1.1 429 No\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		o, err := readAnswer(b)
-		if len(o.Body) > 1<<16 {
-			t.Fatalf("%d bytes of body", len(o.Body))
-		}
-		if err != nil || o.Class != OK || o.Header.Get("Content-Encoding") != "" {
-			return
-		}
-		r := bufio.NewReader(bytes.NewReader(b))
-		var resp *http.Response
-		for {
-			resp, err = http.ReadResponse(r, nil)
-			if err != nil {
-				return // we may take more than net/http does, framing apart
-			}
-			if resp.StatusCode >= 200 {
-				break
-			}
-		}
-		want, rerr := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-		if resp.StatusCode != o.Status || rerr == nil && o.Cut != CutLong && !bytes.Equal(want, o.Body) {
-			t.Errorf("status %d, body %q (%v); net/http: %d %q", o.Status, o.Body, o.Cut, resp.StatusCode, want)
-		}
-		for name, vs := range resp.Header {
-			if name == "Content-Length" || name == "Transfer-Encoding" {
-				continue
-			}
-			for i, v := range o.Header.Values(name) {
-				if i >= len(vs) || strings.Join(strings.Fields(v), " ") != strings.Join(strings.Fields(vs[i]), " ") {
-					t.Errorf("%s: %q; net/http: %q", name, v, vs)
-				}
-			}
-		}
-	})
 }
 
 func FuzzRetryAfter(f *testing.F) {
@@ -357,10 +269,158 @@ func TestIdentifies(t *testing.T) {
 		}
 		if u, err := parseURL(test.url); err == nil {
 			sent := false
-			c.eachField(u, &Request{}, func(name, _ string) { sent = sent || name == "Cookie" || name == "x-token" })
+			for name := range c.fields(u, &Request{}) {
+				sent = sent || name == "Cookie" || name == "x-token"
+			}
 			if sent != test.want {
 				t.Errorf("%q: sent %t", test.url, sent)
 			}
 		}
+	}
+}
+
+// A handshake that the network ends is tried again later, as any request; one that the server's
+// certificate ends is not. Both where HTTP/2 is known to be spoken and where it is not.
+func TestHandshakeClass(t *testing.T) {
+	stop := make(chan struct{})
+	defer close(stop)
+	known := httptest.NewTLSServer(nil)
+	defer known.Close()
+	for name, test := range map[string]struct {
+		handle    func(net.Conn)
+		class     Class
+		transient bool
+	}{
+		"silence": {func(net.Conn) { <-stop }, Timeout, true},
+		"end":     {func(nc net.Conn) { nc.Read(make([]byte, 4<<10)) }, Broken, true},
+		"reset": {func(nc net.Conn) {
+			nc.Read(make([]byte, 100))
+			nc.(*net.TCPConn).SetLinger(0)
+		}, Broken, true},
+		"plain http":     {func(nc net.Conn) { io.WriteString(nc, answer("x")); io.Copy(io.Discard, nc) }, TLS, false},
+		"a certificate":  {func(nc net.Conn) { tls.Server(nc, &tls.Config{Certificates: known.TLS.Certificates}).Handshake() }, TLS, false},
+		"no certificate": {func(nc net.Conn) { tls.Server(nc, &tls.Config{GetCertificate: noCertificate}).Handshake() }, TLS, false},
+	} {
+		s := serveTCP(t, test.handle)
+		for _, h2 := range []bool{false, true} {
+			wait := time.Minute
+			if name == "silence" {
+				wait = 100 * time.Millisecond
+			}
+			c := newClient(t, Config{ConnectWait: wait, HeaderWait: time.Hour, Timeout: time.Hour})
+			if h2 {
+				c.speakH2.add(s.host)
+			}
+			o := get(t, c, "https://"+s.host+"/")
+			if o.Class != test.class || o.Transient() != test.transient {
+				t.Errorf("%s, HTTP/2 %t: %v (%s), transient %t; want %v, %t", name, h2, o.Class, o.Reason, o.Transient(), test.class, test.transient)
+			}
+		}
+	}
+}
+
+func noCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return nil, errors.New("none")
+}
+
+// Over TLS an outcome tells what it tells without, whichever protocol the server chooses; a connection
+// on which it chose HTTP/2 is the one that is used.
+func TestSecure(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		var conns, direct atomic.Int64
+		c := newClient(t, Config{})
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor == 1 {
+				direct.Add(1)
+			}
+			w.Header().Set("ETag", `"x"`)
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<p>"+r.Host)
+		}))
+		s.EnableHTTP2 = h2
+		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				conns.Add(1)
+			}
+		}
+		s.StartTLS()
+		defer s.Close()
+		trust(c, s.Certificate())
+		for i := range 5 {
+			o := get(t, c, s.URL+"/")
+			if o.Class != OK || o.Kind != HTML || o.ETag != `"x"` || string(o.Body) != "<p>"+strings.TrimPrefix(s.URL, "https://") || o.Cut != Whole {
+				t.Errorf("HTTP/2 %t, request %d: %+v", h2, i, o)
+			}
+			if o.Addr.String() != s.Listener.Addr().String() || o.Took <= 0 || o.Elapsed < o.Took || o.Wire < int64(len(o.Body)) {
+				t.Errorf("HTTP/2 %t: Addr %v, Took %v, Elapsed %v, Wire %d", h2, o.Addr, o.Took, o.Elapsed, o.Wire)
+			}
+		}
+		if n := conns.Load(); n != 1 || (direct.Load() == 0) != h2 {
+			t.Errorf("HTTP/2 %t: %d connections, %d requests by HTTP/1.1", h2, n, direct.Load())
+		}
+		guarded := newClient(t, Config{AllowPrivate: []netip.Prefix{}})
+		if h2 {
+			guarded.speakH2.add(s.Listener.Addr().String())
+		}
+		if o := get(t, guarded, s.URL); o.Class != PrivateAddress || conns.Load() != 1 {
+			t.Errorf("HTTP/2 %t, not allowed: %v (%s), %d connections", h2, o.Class, o.Reason, conns.Load())
+		}
+		// A server that speaks HTTP/2 no more is asked as any other.
+		if !h2 {
+			c.speakH2.add(s.Listener.Addr().String())
+			if o := get(t, c, s.URL); o.Class != OK || c.speakH2.has(s.Listener.Addr().String()) {
+				t.Errorf("HTTP/2 expected, HTTP/1.1 chosen: %v (%s)", o.Class, o.Reason)
+			}
+		}
+	}
+}
+
+// Where TLS does not tell the end of a body that lasts until the connection ends, it is not whole.
+func TestTruncatedSecure(t *testing.T) {
+	known := httptest.NewTLSServer(nil)
+	defer known.Close()
+	for _, notify := range []bool{true, false} {
+		s := serveTCP(t, func(nc net.Conn) {
+			tc := tls.Server(nc, &tls.Config{Certificates: known.TLS.Certificates})
+			readRequest(bufio.NewReader(tc))
+			io.WriteString(tc, htmlHead+"\r\n<p>some")
+			if notify {
+				tc.CloseWrite()
+			}
+		})
+		c := newClient(t, Config{})
+		trust(c, known.Certificate())
+		if o := get(t, c, "https://"+s.host+"/"); o.Class != OK || string(o.Body) != "<p>some" || (o.Cut == Whole) != notify {
+			t.Errorf("end told %t: %v (%s), %q, %v", notify, o.Class, o.Reason, o.Body, o.Cut)
+		}
+	}
+}
+
+// The latest are known, twice as many at most.
+func TestRecent(t *testing.T) {
+	var r recent
+	name := func(i int) string { return "h" + strconv.Itoa(i) }
+	for i := range 5 * mostRecent {
+		if r.has(name(i)) {
+			t.Fatalf("%s is known", name(i))
+		}
+		r.add(name(i))
+		if !r.has(name(0)) { // asked for all the time
+			t.Fatalf("%s is forgotten", name(0))
+		}
+		if n := len(r.now) + len(r.old); n > 2*mostRecent {
+			t.Fatalf("%d strings", n)
+		}
+	}
+	for i := range mostRecent - 1 {
+		if !r.has(name(4*mostRecent + 1 + i)) {
+			t.Fatalf("%s is forgotten", name(4*mostRecent+1+i))
+		}
+	}
+	if r.has(name(1)) {
+		t.Errorf("%s is still known", name(1))
+	}
+	if r.remove(name(0)); r.has(name(0)) {
+		t.Errorf("%s is known", name(0))
 	}
 }

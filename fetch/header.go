@@ -9,7 +9,7 @@ import (
 )
 
 // A Header is a block of header lines, each "Name: value\r\n", as the server sent them (of
-// HTTP/2 and of connections through TLS: rebuilt from what net/http tells, sorted by name).
+// HTTP/2, and through a proxy: rebuilt from what net/http tells, sorted by name).
 type Header string
 
 // Get returns the first value of name, or "". The name's case does not matter. O(len(h)).

@@ -482,33 +482,6 @@ func TestUnsolicited(t *testing.T) {
 			}
 		}
 	}
-	// Later, on an idle connection: a server that says 408 and closes.
-	said := make(chan struct{})
-	next := make(chan struct{}, 1)
-	s := serveTCP(t, func(nc net.Conn) {
-		readRequest(bufio.NewReader(nc))
-		io.WriteString(nc, answer("<p>right"))
-		<-next
-		io.WriteString(nc, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-		nc.Close()
-		said <- struct{}{}
-	})
-	c := newClient(t, Config{})
-	get(t, c, s.url)
-	next <- struct{}{}
-	<-said
-	c.idle.mu.Lock()
-	for _, cs := range c.idle.conns {
-		for _, cn := range cs {
-			cn.since = cn.since.Add(-time.Second) // as if it had idled
-		}
-	}
-	c.idle.mu.Unlock()
-	if o := get(t, c, s.url); o.Status != 200 || s.conns.Load() != 2 {
-		t.Errorf("status %d after %d connections", o.Status, s.conns.Load())
-	}
-	next <- struct{}{}
-	<-said
 }
 
 func testHTTP2Abuse(t *testing.T) {

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -10,13 +11,30 @@ import (
 	"time"
 )
 
-// roundTrip fills o by net/http.
-func (c *Client) roundTrip(ctx context.Context, u *url.URL, r *Request, o *Outcome, start time.Time) {
-	resp, err := c.send(ctx, c.h2, u, r, o)
-	if err == nil && resp.StatusCode == http.StatusMisdirectedRequest {
+// byNetHTTP fills o by net/http: through a proxy, or over HTTP/2. A conn, where there is one, was made
+// for this request and speaks HTTP/2.
+func (c *Client) byNetHTTP(ctx context.Context, u *url.URL, r *Request, o *Outcome, start time.Time, conn *tls.Conn) {
+	tctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout-time.Since(start))
+	defer cancel()
+	sctx := tctx
+	if conn != nil {
+		h := &handover{conn: conn}
+		sctx = context.WithValue(tctx, handoverKey{}, h)
+		defer func() {
+			if conn := h.take(); conn != nil {
+				conn.Close() // there was another one meanwhile
+			}
+		}()
+	}
+	resp, err := c.send(sctx, c.shared, u, r, o)
+	if err == nil && resp.StatusCode == http.StatusMisdirectedRequest && resp.ProtoMajor == 2 {
 		// A connection shared by several hosts went to the wrong one: ask on one of its own.
 		resp.Body.Close()
-		resp, err = c.send(ctx, c.h1, u, r, o)
+		if c.cfg.Proxy == nil {
+			c.direct(ctx, u, r, o, start, true)
+			return
+		}
+		resp, err = c.send(tctx, c.unshared, u, r, o)
 	}
 	o.Took = time.Since(start)
 	if err != nil {
@@ -24,10 +42,13 @@ func (c *Client) roundTrip(ctx context.Context, u *url.URL, r *Request, o *Outco
 		return
 	}
 	defer resp.Body.Close()
+	if resp.ProtoMajor != 2 {
+		c.speakH2.remove(u.Host)
+	}
 	o.Status = resp.StatusCode
 	o.Header = headerOf(resp.Header)
 	o.Wire = int64(len(o.Header))
-	c.classify(ctx, r, o, resp.Body, start.Add(c.cfg.Timeout))
+	c.classify(tctx, r, o, resp.Body, start.Add(c.cfg.Timeout))
 }
 
 // maxConns bounds the connections that one request may be tried on: net/http alone tries again
@@ -52,7 +73,9 @@ func (c *Client) send(ctx context.Context, t *http.Transport, u *url.URL, r *Req
 		u = &whole
 	}
 	h := make(http.Header, 8)
-	c.eachField(u, r, func(name, value string) { h[http.CanonicalHeaderKey(name)] = append(h[name], value) })
+	for name, value := range c.fields(u, r) {
+		h[http.CanonicalHeaderKey(name)] = append(h[name], value)
+	}
 	req := (&http.Request{Method: "GET", URL: u, Host: u.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	resp, err := t.RoundTrip(req)
 	if f, ok := context.Cause(ctx).(*failure); err != nil && ok {

@@ -80,9 +80,7 @@ func secure(t *testing.T, c *Client, s *httptest.Server) {
 func trust(c *Client, cert *x509.Certificate) {
 	pool := x509.NewCertPool()
 	pool.AddCert(cert)
-	for _, tr := range []*http.Transport{c.h2, c.h1} {
-		tr.TLSClientConfig = &tls.Config{RootCAs: pool}
-	}
+	c.ownHTTP1(pool)
 }
 
 func TestHTTPSemantics(t *testing.T) {
