@@ -82,6 +82,10 @@ type Options struct {
 	Threads   int  // 0 means GOMAXPROCS; the result does not depend on it
 	InPlace   bool // a *Lists may be used up as working memory instead of being copied
 
+	// GiveUp, if above 0, has rfgreedy and pgreedy with q = 1 hand over to greedy when they have read that many
+	// times M, which takes its memory: the sequence stays the same. 0: never
+	GiveUp int
+
 	// Take, if set, is told each set as it is chosen, with its gain; Result.Sets and
 	// Result.Gains stay empty then. An error ends the run and is returned.
 	Take func(set, gain uint64) error
@@ -116,6 +120,8 @@ type Result struct {
 	// Guarantee bounds |cover| (or its weight) by so many times the best; NaN where there is none.
 	Guarantee float64
 	Warnings  []string
+	// GreedyFrom is how many sets had been taken when greedy went on; nil: it did not. See Options.GiveUp.
+	GreedyFrom *uint64
 }
 
 // An OptionError tells which option is wrong, or does not go with another.

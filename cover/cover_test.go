@@ -373,3 +373,71 @@ func TestOutLinks(t *testing.T) {
 		}
 	}
 }
+
+// pairs is a family in which any two sets share one element of their own, and each has one for itself: each
+// set that is taken lowers the gains of all others by one.
+func pairs(m int) *cover.Lists {
+	l := &cover.Lists{Offset: []uint64{0}, N: uint64(m * (m + 1) / 2)}
+	for i := range m {
+		for j := range m {
+			a, b := min(i, j), max(i, j)
+			l.Elem = append(l.Elem, graph.Node(b*(b+1)/2+a))
+		}
+		l.Offset = append(l.Offset, uint64(len(l.Elem)))
+	}
+	return l
+}
+
+// TestGiveUp: where a lazy engine would look at everything again and again, greedy goes on, and the sequence
+// stays what it is; elsewhere nothing changes.
+func TestGiveUp(t *testing.T) {
+	l := pairs(300)
+	m := uint64(len(l.Elem))
+	weights := make([]float64, 300)
+	for i := range weights {
+		weights[i] = float64(1 + i%3)
+	}
+	for name, o := range map[string]cover.Options{"full": {}, "partial": {Partial: .9}, "k": {Budget: 150}, "weights": {Weights: weights}, "max-degree": {MaxDegree: 250}} {
+		want, err := cover.Greedy(t.Context(), l, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []cover.Algorithm{cover.NameRFGreedy, cover.NamePGreedy} {
+			o.GiveUp = 0
+			lazy, err := cover.Solve(t.Context(), l, a, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.GiveUp = 20
+			got, err := cover.Solve(t.Context(), l, a, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Sets, want.Sets) || !slices.Equal(got.Gains, want.Gains) || got.Coverable != want.Coverable || got.Covered != want.Covered || got.Met != want.Met {
+				t.Errorf("%s, %s: not the sequence of greedy", name, a)
+			}
+			if err := cover.Verify(l, got, o); err != nil {
+				t.Errorf("%s, %s: %v", name, a, err)
+			}
+			if lazy.GreedyFrom != nil || lazy.Reads < 30*m {
+				t.Fatalf("%s, %s: %d reads without giving up, greedy from %v", name, a, lazy.Reads, lazy.GreedyFrom)
+			}
+			if got.GreedyFrom == nil || *got.GreedyFrom == 0 || *got.GreedyFrom >= got.Taken || got.Reads > 22*m {
+				t.Errorf("%s, %s: greedy from %v of %d sets, %d reads of %d elements", name, a, got.GreedyFrom, got.Taken, got.Reads, m)
+			}
+		}
+	}
+	for name, l := range map[string]*cover.Lists{"large": covertest.Large(rand.New(rand.NewPCG(1, 1)), 3000, 2000), "few": pairs(30)} {
+		r, err := cover.PGreedy(t.Context(), l, cover.Options{GiveUp: cover.Patience})
+		if err != nil || r.GreedyFrom != nil {
+			t.Errorf("%s: greedy from %v after %d reads of %d elements, %v", name, r.GreedyFrom, r.Reads, r.Size, err)
+		}
+	}
+}
+
+// TestGiveUpAnywhere holds pgreedy that gives up at once, or soon, to the naive oracle.
+func TestGiveUpAnywhere(t *testing.T) {
+	for _, after := range []int{1, 2, 3} {
+		covertest.Run(t, 60, true, engine(cover.NamePGreedy, func(o *cover.Options) { o.GiveUp = after }))
+	}
+}

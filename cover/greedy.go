@@ -22,20 +22,40 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv := invertLists(uint64(s.m), s.n, s.res.Size, func(i uint64) []graph.Node { return s.list(uint32(i)) })
-	gain := s.cnt // exact gains: dropping an element below keeps them so
-	size := slices.Clone(gain)
-	if s.times != nil {
+	s.res.Reads = 2 * s.res.Size // sizes, inverted index
+	if _, err := s.greedy(); err != nil {
+		return nil, err
+	}
+	return s.finish(), nil
+}
+
+// greedy goes on from any state to the end, with what is left of the lists. It reports that the run is over.
+func (s *state) greedy() (over bool, err error) {
+	left := uint64(0)
+	for _, c := range s.cnt {
+		left += uint64(c)
+	}
+	inv := invertLists(uint64(s.m), s.n, left, func(i uint64) []graph.Node { return s.list(uint32(i)) })
+	if !s.counted && s.res.Taken == 0 {
+		s.counted = true
+		for e := range s.n {
+			if inv.off[e+1] > inv.off[e] {
+				s.res.Coverable++
+			}
+		}
+	}
+	gain := slices.Clone(s.cnt) // exact gains: dropping an element below keeps them so
+	if s.times != nil || s.res.Taken > 0 {
 		for i := range gain {
 			gain[i] = 0
-			for _, e := range s.elem[s.off[i]:][:size[i]] {
+			for _, e := range s.list(uint32(i)) {
 				gain[i] += uint32(^s.done[e/64] >> (e % 64) & 1)
 			}
 		}
 	}
 	var q queue
 	var order *ordering
-	if o.Weights == nil {
+	if s.o.Weights == nil {
 		order = newOrdering(s.m, s.res.Largest)
 		q = order
 	} else {
@@ -44,11 +64,10 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	for i := s.m - 1; i >= 0; i-- {
 		q.push(uint32(i), s.key(uint32(i), gain[i]))
 	}
-	s.res.Reads = 2 * s.res.Size // sizes, inverted index
-	for {                        // [ST15, Alg. 1, line 3]: while C ≠ ∅
+	for { // [ST15, Alg. 1, line 3]: while C ≠ ∅
 		i, key, ok := q.pop() // line 4: arg max
 		if !ok {
-			break
+			return true, nil
 		}
 		if now := s.key(i, gain[i]); now != key {
 			if order == nil {
@@ -58,8 +77,8 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 		}
 		before := uint64(gain[i])
 		gain[i] = 0 // line 5
-		s.res.Reads += uint64(size[i])
-		for _, e := range s.elem[s.off[i]:][:size[i]] { // line 6: C = C \ S
+		s.res.Reads += uint64(s.cnt[i])
+		for _, e := range s.list(i) { // line 6: C = C \ S
 			if s.done[e/64]>>(e%64)&1 != 0 || s.times != nil && !s.times.add(uint64(e)) {
 				continue
 			}
@@ -75,22 +94,11 @@ func Greedy(ctx context.Context, f Family, o Options) (*Result, error) {
 				}
 			}
 		}
+		s.cnt[i] = 0
 		if over, err := s.taken(uint64(i), before); over || err != nil {
-			if err != nil {
-				return nil, err
-			}
-			break
+			return true, err
 		}
 	}
-	if !s.counted {
-		s.counted = true
-		for e := range s.n {
-			if inv.off[e+1] > inv.off[e] {
-				s.res.Coverable++
-			}
-		}
-	}
-	return s.finish(), nil
 }
 
 // noSet ends a list of sets.

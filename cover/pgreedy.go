@@ -18,6 +18,7 @@ func PGreedy(ctx context.Context, f Family, o Options) (*Result, error) {
 	}
 	h := s.newQueue(true)
 	q := o.q()
+	s.mayGiveUp(q, true)
 	return s.run(NamePGreedy, func(l *levels, lv *level) (bool, error) { // [ST15, Alg. 4, lines 3 and 4]
 		_, err := l.each(func(sets []uint32) (bool, error) { // line 5
 			for _, t := range sets {

@@ -24,6 +24,7 @@ func refined(ctx context.Context, f Family, a Algorithm, o *Options, q float64, 
 		h.push(uint32(i), s.key(uint32(i), s.cnt[i]))
 	}
 	s.res.Reads = s.res.Size // the sizes
+	s.mayGiveUp(q, exact)
 	if _, err := s.serve(h, q, nil); err != nil {
 		return nil, err
 	}
@@ -42,6 +43,9 @@ func (s *state) serve(h queue, q float64, lv *level) (over bool, err error) {
 			if err := s.report(lv.threshold()); err != nil {
 				return true, err
 			}
+		}
+		if s.res.Reads > s.patience {
+			return s.giveUp()
 		}
 		was := s.cnt[t]  // line 6
 		now := s.look(t) // line 7; line 14: T = T ∩ C

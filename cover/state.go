@@ -29,6 +29,8 @@ type state struct {
 	times *counters // multicover: how often each element is covered; nil for K = 1
 	n     uint64
 
+	patience uint64 // Greedy goes on when more has been read, see giveUp
+
 	counted bool // Coverable is known before the run
 	threads int
 	target  uint64 // stop when so much of the demand is met
@@ -66,6 +68,7 @@ func newState(ctx context.Context, f Family, a Algorithm, o *Options) (*state, e
 		s.res.Size += d
 		s.res.Largest = max(s.res.Largest, d)
 	}
+	s.patience = math.MaxUint64
 	s.done = make([]uint64, (s.n+63)/64)
 	s.budget = math.MaxUint64
 	if o.Budget > 0 {

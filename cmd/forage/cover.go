@@ -56,8 +56,10 @@ system; .gz and .zst are seen from the first bytes.
 
 Algorithms, after "Set Cover at Web Scale": greedy is the textbook; fgreedy, rfgreedy, pgreedy
 and spgreedy do with less memory and time. auto takes pgreedy with q = 1, whose cover is that
-of greedy, where the family fits in memory, and spgreedy otherwise. The guarantee is how many
-times the best cover the one found can be at most.
+of greedy, where the family fits in memory, and spgreedy otherwise. Where pgreedy has read the
+family 32 times over, greedy goes on from there, if its memory allows: the cover is the same, and
+greedy_from of --json tells when. The guarantee is how many times the best cover the one found
+can be at most.
 
 The problem is a full cover; --k, --partial, --multi and --weights make it another, and go
 together but for --k and --weights. --multi K covers K times what K sets or more hold, and asks
@@ -249,8 +251,11 @@ func (f *coverFlags) write(list func(take func(set, gain uint64) error) error) e
 // tellCover prints the result for people.
 func tellCover(w io.Writer, res *sets.Report, o *cover.Options) {
 	where := ""
-	if res.OutOfCore {
+	switch {
+	case res.OutOfCore:
 		where = " out of core"
+	case res.GreedyFrom != nil:
+		where = fmt.Sprintf(", greedy from set %d on", *res.GreedyFrom)
 	}
 	fmt.Fprintf(w, "%d of %d sets cover %d of %d elements (%s%s, %.2f s, %s at most)\n", res.Cover, res.Sets, res.Covered, res.Coverable, res.Algorithm, where, res.Seconds, units.Binary(uint64(res.PeakRSS)))
 	if o.Multi > 1 {
@@ -358,6 +363,9 @@ func (f *coverFlags) choose(job *sets.Job) error {
 		limit = machine.FreeMemory() / 10 * 9
 	}
 	need, ok, err := job.Fit(limit, f.improve > 0)
+	if ok && f.algorithm == "auto" && need.Greedy <= limit {
+		job.Options.GiveUp = cover.Patience
+	}
 	if err != nil || ok {
 		return coverError(err)
 	}

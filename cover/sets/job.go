@@ -34,6 +34,7 @@ type Job struct {
 type Need struct {
 	Sets, Elements uint64
 	Memory         uint64 // bytes
+	Greedy         uint64 // bytes, for Options.GiveUp
 }
 
 // Fit reports whether j.Algorithm, and Improve after it if improve is set, can work with limit
@@ -45,7 +46,7 @@ func (j *Job) Fit(limit uint64, improve bool) (need Need, ok bool, err error) {
 		if err != nil {
 			return Need{}, false, err
 		}
-		need = Need{m, n, cover.Memory(j.Algorithm, m, n, size, &j.Options, improve)}
+		need = Need{m, n, cover.Memory(j.Algorithm, m, n, size, &j.Options, improve), cover.Memory(cover.NameGreedy, m, n, size, &j.Options, improve)}
 		if need.Memory <= limit && (!measure || max(m, n) < graph.MaxNodes) {
 			return need, true, nil
 		}
@@ -120,7 +121,8 @@ type Report struct {
 	Weight      float64         `json:"weight"`
 	Passes      int             `json:"passes"`
 	Reads       uint64          `json:"reads"`
-	Guarantee   *float64        `json:"guarantee"` // nil: there is none
+	GreedyFrom  *uint64         `json:"greedy_from,omitempty"` // sets that had been taken when greedy went on, see cover.Patience
+	Guarantee   *float64        `json:"guarantee"`             // nil: there is none
 	OutOfCore   bool            `json:"out_of_core"`
 	Unsorted    uint64          `json:"unsorted"`
 	Repeated    uint64          `json:"repeated"`
@@ -142,7 +144,7 @@ func (j *Job) Report(r *cover.Result) *Report {
 		Algorithm: r.Algorithm, Sets: j.family.NumSets(), Elements: j.family.NumElements(), OutOfCore: j.OutOfCore,
 		Size: r.Size, Largest: r.Largest, Coverable: r.Coverable, Cover: r.Taken, Covered: r.Covered, Weight: r.Weight,
 		Demand: r.Coverable * uint64(max(1, j.Options.Multi)), Met: r.Met,
-		Passes: r.Passes, Reads: r.Reads, Warnings: r.Warnings,
+		Passes: r.Passes, Reads: r.Reads, GreedyFrom: r.GreedyFrom, Warnings: r.Warnings,
 	}
 	if info := j.Source.Info; info != nil {
 		p.Unsorted, p.Repeated = info.Unsorted, info.Repeated
