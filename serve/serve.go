@@ -67,6 +67,8 @@ func New(o Options) (http.Handler, error) {
 	s := &server{Options: o, streams: make(chan struct{}, o.Streams)}
 	mux := http.NewServeMux()
 	s.api(mux)
+	s.feeds(mux)
+	s.health(mux)
 	g, err := newGuard(&o, problems(mux))
 	if err != nil {
 		return nil, err

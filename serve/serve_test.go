@@ -41,6 +41,23 @@ func addSite(t *testing.T, db *store.DB, name string) *store.Site {
 	return s
 }
 
+// publish adds a new page of a site to a store, of which it then tells.
+func publish(t *testing.T, db *store.DB, s *store.Site, url string, change func(*store.Doc)) {
+	t.Helper()
+	d := store.NewDoc(url, s.ID)
+	d.State, d.Kind, d.Class, d.Status, d.New, d.Cycle = store.Fetched, store.Page, store.ContentPage, 200, store.IsNew, 2
+	d.FirstSeen, d.Discovered, d.LastFetched, d.FetchedIn = 1_700_000_000, 1_700_000_000, 1_700_000_000, 2
+	if change != nil {
+		change(d)
+	}
+	if _, err := db.Add(d); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Sync(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // tellReady has a store tell n times that a site is ready.
 func tellReady(t *testing.T, db *store.DB, site string, n int) {
 	t.Helper()

@@ -385,6 +385,24 @@ func (v *View) Events(after uint64, yield func(*Event) bool) error {
 	})
 }
 
+// EventsBack is Events for all that are kept, the latest one first. It reads no further than it yields.
+func (v *View) EventsBack(yield func(*Event) bool) error {
+	return v.scanBack([]byte{tableEvent}, func(k, val []byte) error {
+		seq, err := eventSeq(k)
+		if err != nil {
+			return err
+		}
+		if v.known != nil && seq > v.known.last.Load() {
+			return nil
+		}
+		e, err := decodeEvent(seq, val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(e))
+	})
+}
+
 // EventsKept returns the numbers of the first event that is kept and of the last one: 1 and 0 before the
 // first. Those before were dropped, see DropEvents.
 func (v *View) EventsKept() (first, last uint64, err error) {
