@@ -1,4 +1,4 @@
-.PHONY: crash real-sites software-sites fit bench-cover explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: crash real-sites software-sites fit bench-cover bench-scale explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -66,6 +66,9 @@ bv-java: ## WebGraph's own programs read what graph/bv writes, and the other way
 bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loopback, http and https
 	go run ./internal/crawlbench -pages 50000 -runs 3
 	go run ./internal/crawlbench -pages 50000 -runs 3 -https
+
+bench-scale: ## how far one machine goes, beside what is asked: an hour or more; ONLY= names one row, QUICK=1 divides sizes by ten
+	go run ./internal/scalebench $(if $(ONLY),-only $(ONLY)) $(if $(QUICK),-quick)
 
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
 	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m

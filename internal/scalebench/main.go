@@ -1,0 +1,473 @@
+// Scalebench measures how far one machine goes, and prints beside each figure what is asked of it: CPU
+// time, bytes written and memory for each page of small and large sites, sites of which many more URLs
+// are known than were fetched, budgeted cycles and commands on a large store, many hosts, real HTML.
+//
+//	go run ./internal/scalebench
+//	go run ./internal/scalebench -only million -quick
+//
+// Servers and crawlers are processes of their own; CPU time is user and system time of the crawler's.
+// Memory is VmHWM of the crawler as /proc tells it while it runs, and at its end the system; bytes written are the blocks that
+// the system counts for it. Ratios come from pairs, one after the other. All of it takes an hour or more;
+// -quick divides the sizes by ten. What is written goes into a folder that is removed at the end.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+func main() {
+	b := &bench{out: os.Stdout}
+	only := flag.String("only", "", "measure this row alone: "+strings.Join(names(), ", "))
+	flag.BoolVar(&b.quick, "quick", false, "sizes divided by ten, for a look")
+	flag.StringVar(&b.forage, "forage", "", "the program to measure; empty builds ./cmd/forage")
+	flag.StringVar(&b.folder, "folder", "/usr/share/doc/python3.11/html", "a folder of HTML files")
+	flag.Parse()
+	if err := b.run(*only); err != nil {
+		fmt.Fprintln(os.Stderr, "scalebench:", err)
+		os.Exit(1)
+	}
+}
+
+// A bench is one call of the program.
+type bench struct {
+	out                     io.Writer
+	quick                   bool
+	forage, crawler, folder string // crawler is crawlbench
+	tmp                     string
+	short                   int // figures that are not what is asked
+}
+
+// rows are what can be measured, in the order in which it is.
+var rows = []struct {
+	name string
+	run  func(*bench) error
+}{
+	{"standard", (*bench).standard}, {"html", (*bench).html}, {"tls-hosts", (*bench).tlsHosts}, {"hosts-10k", (*bench).hosts10k},
+	{"hosts-100k", (*bench).hosts100k}, {"million", (*bench).million}, {"ten-million", (*bench).tenMillion},
+}
+
+func names() (all []string) {
+	for _, r := range rows {
+		all = append(all, r.name)
+	}
+	return all
+}
+
+func (b *bench) run(only string) (err error) {
+	if only != "" && !slices.Contains(names(), only) {
+		return fmt.Errorf("-only %q: want one of %s", only, strings.Join(names(), ", "))
+	}
+	if b.tmp, err = os.MkdirTemp("", "scalebench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.tmp)
+	b.crawler = filepath.Join(b.tmp, "crawlbench")
+	build := map[string]string{b.crawler: "./internal/crawlbench"}
+	if b.forage == "" {
+		b.forage = filepath.Join(b.tmp, "forage")
+		build[b.forage] = "./cmd/forage"
+	}
+	for to, from := range build {
+		cmd := exec.Command("go", "build", "-o", to, from)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("go build %s: %w", from, err)
+		}
+	}
+	fmt.Fprintf(b.out, "%-58s %12s %12s\n", "", "measured", "asked")
+	for _, r := range rows {
+		if only == "" || r.name == only {
+			if err := r.run(b); err != nil {
+				return fmt.Errorf("%s: %w", r.name, err)
+			}
+		}
+	}
+	if b.short > 0 {
+		fmt.Fprintf(b.out, "%d short\n", b.short)
+	}
+	return nil
+}
+
+// size is a size of the full run, or of the quick one.
+func (b *bench) size(n int) int {
+	if b.quick {
+		return max(1, n/10)
+	}
+	return n
+}
+
+// tell prints a figure beside what is asked: at most so much, at least where asked is negative; 0:
+// nothing is asked.
+func (b *bench) tell(what string, measured float64, unit string, asked float64) {
+	mark, want := "", "-"
+	if asked != 0 {
+		mark, want = "ok", "<= "+figure(asked)
+		short := measured > asked
+		if asked < 0 {
+			want, short = ">= "+figure(-asked), measured < -asked
+		}
+		if short || math.IsNaN(measured) {
+			mark = "short"
+			b.short++
+		}
+	}
+	fmt.Fprintf(b.out, "%-58s %12s %12s %s\n", what, strings.TrimSpace(figure(measured)+" "+unit), want, mark)
+}
+
+func figure(x float64) string {
+	return strconv.FormatFloat(x, 'f', map[bool]int{true: 0, false: 2}[math.Abs(x) >= 100 || x == math.Trunc(x)], 64)
+}
+
+// A use is what a process took.
+type use struct {
+	cpu     time.Duration
+	memory  int64 // the most that was resident, bytes
+	written int64 // bytes
+}
+
+// measure runs cmd to its end.
+func measure(cmd *exec.Cmd) (u use, err error) {
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		return u, err
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for tick := time.NewTicker(100 * time.Millisecond); ; {
+			u.memory = max(u.memory, resident(cmd.Process.Pid))
+			select {
+			case <-done:
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	err = cmd.Wait()
+	close(done)
+	wg.Wait()
+	if err != nil {
+		text := stderr.String()
+		return u, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args[:min(2, len(cmd.Args))], " "), err, text[max(0, len(text)-1000):])
+	}
+	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		u.written = ru.Oublock * 512
+		u.memory = max(u.memory, ru.Maxrss<<10) // of what ends between two looks; this program itself, which the system counts in, is small
+	}
+	return u, nil
+}
+
+// resident returns VmHWM of a process in bytes, 0 where it is not there.
+func resident(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kB int64
+	fmt.Sscan(rest, &kB)
+	return kB << 10
+}
+
+// bytesIn is how much the files below a folder take.
+func bytesIn(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}
+
+// site serves a made-up site of pages of 2 kB until stop is called.
+func (b *bench) site(pages, links int) (base string, stop func() error, err error) {
+	server := exec.Command(b.crawler, "-part", "site", "-pages", fmt.Sprint(pages), "-size", "2000", "-links", fmt.Sprint(links), "")
+	server.Stderr = os.Stderr
+	out, err := server.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := server.Start(); err != nil {
+		return "", nil, err
+	}
+	lines := bufio.NewScanner(out)
+	stop = func() error {
+		err := server.Process.Signal(syscall.SIGTERM)
+		for lines.Scan() {
+		}
+		return errors.Join(err, server.Wait())
+	}
+	if !lines.Scan() {
+		return "", nil, errors.Join(errors.New("the site did not start"), stop())
+	}
+	return lines.Text() + "/", stop, nil
+}
+
+// on is a command of forage on a store.
+func (b *bench) on(store string, args ...string) *exec.Cmd {
+	return exec.Command(b.forage, append(args, "--dir", store)...)
+}
+
+func (b *bench) crawl(store, url string, more ...string) *exec.Cmd {
+	return b.on(store, append([]string{"crawl", url, "--delay", "0", "--parallel", "64", "--allow-private", "127.0.0.0/8"}, more...)...)
+}
+
+// visit crawls a site of pages of 2 kB with ten links each.
+func (b *bench) visit(store string, pages int) (u use, err error) {
+	url, stop, err := b.site(pages, 10)
+	if err != nil {
+		return u, err
+	}
+	u, err = measure(b.crawl(store, url))
+	return u, errors.Join(err, stop())
+}
+
+// small is the CPU time for a page of a small site, the median of three visits.
+func (b *bench) small() (float64, error) {
+	var each []float64
+	for i := range 3 {
+		store := filepath.Join(b.tmp, fmt.Sprint("small", i))
+		n := b.size(20_000)
+		u, err := b.visit(store, n)
+		if err := errors.Join(err, os.RemoveAll(store)); err != nil {
+			return 0, err
+		}
+		each = append(each, u.cpu.Seconds()/float64(n))
+	}
+	slices.Sort(each)
+	return each[1], nil
+}
+
+func (b *bench) million() error {
+	n := b.size(1_000_000)
+	before, err := b.small()
+	if err != nil {
+		return err
+	}
+	store := filepath.Join(b.tmp, "million")
+	url, stop, err := b.site(n, 10)
+	if err != nil {
+		return err
+	}
+	u, err := measure(b.crawl(store, url))
+	if err != nil {
+		return errors.Join(err, stop())
+	}
+	after, err := b.small()
+	if err != nil {
+		return errors.Join(err, stop())
+	}
+	size, err := bytesIn(store)
+	if err != nil {
+		return errors.Join(err, stop())
+	}
+	each := u.cpu.Seconds() / float64(n)
+	b.tell("CPU for a page of a small site", (before+after)/2*1e6, "us", 0)
+	b.tell(fmt.Sprintf("CPU for each of %d pages", n), each*1e6, "us", 0)
+	b.tell("  against a small site", 2*each/(before+after), "x", 1.25)
+	b.tell("  bytes written for each (blocks that the system counts)", float64(u.written)/float64(n), "B", 900)
+	b.tell("  bytes of the store for each", float64(size)/float64(n), "B", 0)
+	b.tell("  memory", float64(u.memory)/1e6, "MB", 200)
+	for range 3 { // what the first ones have to make is there then
+		u, err = measure(b.on(store, "revisit", "--budget", "100", "--delay", "0", "--allow-private", "127.0.0.0/8"))
+		if err != nil {
+			return errors.Join(err, stop())
+		}
+	}
+	b.tell("revisit --budget 100 of it, the third: CPU", u.cpu.Seconds(), "s", 1)
+	b.tell("  memory", float64(u.memory)/1e6, "MB", 150)
+	if err := errors.Join(stop(), b.commands(store, url)); err != nil {
+		return err
+	}
+	return os.RemoveAll(store)
+}
+
+// commands measures what reads a store.
+func (b *bench) commands(store, url string) error {
+	file := filepath.Join(b.tmp, "export.gz")
+	for _, args := range [][]string{
+		{"pages"}, {"pages", "--json"}, {"pages", "--format", "csv"}, {"pages", "--kind", "content", "--match", "7$"}, {"pages", "--changed-since", "1"},
+		{"status", "--json"}, {"explain", url}, {"check"}, {"export", "urls", "-o", file}, {"export", "graph", "-o", file}, {"export", "snap", "-o", file},
+	} {
+		u, err := measure(b.on(store, args...))
+		if err != nil {
+			return err
+		}
+		what := strings.Join(args[:min(2, len(args))], " ")
+		if what == "pages --kind" {
+			what = "pages --kind --match"
+		} else if args[0] == "explain" {
+			what = "explain"
+		}
+		b.tell(fmt.Sprintf("%s: CPU (memory %d MB)", what, u.memory/1e6), u.cpu.Seconds(), "s", 5)
+	}
+	return nil
+}
+
+// tenMillion crawls a fifth of a site, by when nearly all of its URLs are known, and goes on.
+func (b *bench) tenMillion() (err error) {
+	n, fetch := b.size(10_000_000), b.size(2_000_000)
+	each, err := b.small()
+	if err != nil {
+		return err
+	}
+	url, stop, err := b.site(n, 20)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	url, first, err := relay(url)
+	if err != nil {
+		return err
+	}
+	store := filepath.Join(b.tmp, "ten")
+	u, err := measure(b.crawl(store, url, "--max-total", fmt.Sprint(fetch)))
+	if err != nil {
+		return err
+	}
+	b.tell(fmt.Sprintf("CPU for each of %d pages of %d", fetch, n), u.cpu.Seconds()/float64(fetch)*1e6, "us", 0)
+	b.tell("  against a small site", u.cpu.Seconds()/float64(fetch)/each, "x", 1.5)
+	b.tell("  memory", float64(u.memory)/1e6, "MB", 600)
+	b.tell("  bytes written for each", float64(u.written)/float64(fetch), "B", 0)
+	first.Store(0)
+	began := time.Now()
+	if u, err = measure(b.crawl(store, url, "--max-total", "1000")); err != nil {
+		return err
+	}
+	b.tell("resuming it: to the first connection", time.Unix(0, first.Load()).Sub(began).Seconds(), "s", 5)
+	b.tell("  memory", float64(u.memory)/1e6, "MB", 600)
+	return os.RemoveAll(store)
+}
+
+// relay passes connections on to a site. first is when the first one came since it was set to 0, in
+// nanoseconds since the epoch.
+func relay(url string) (through string, first *atomic.Int64, err error) {
+	to := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	first = new(atomic.Int64)
+	go func() { // for as long as the program runs
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			first.CompareAndSwap(0, time.Now().UnixNano())
+			go func() {
+				defer in.Close()
+				out, err := net.Dial("tcp", to)
+				if err != nil {
+					return
+				}
+				defer out.Close()
+				go io.Copy(out, in)
+				io.Copy(in, out)
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String() + "/", first, nil
+}
+
+// bench runs crawlbench and returns what it prints.
+func (b *bench) bench(args ...string) (string, error) {
+	cmd := exec.Command(b.crawler, append([]string{"-forage", b.forage}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("crawlbench %s: %w", strings.Join(args, " "), err)
+	}
+	return string(out), nil
+}
+
+// found is the number that the first group of a pattern has in a text, NaN where there is none.
+func found(text, pattern string) float64 {
+	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if m == nil {
+		return math.NaN()
+	}
+	x, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return x
+}
+
+// patterns of what crawlbench prints.
+const (
+	ratioOf  = `ratio ([\d.]+) \(`
+	memoryOf = `(?m)^forage crawl .* ([\d.]+)$`
+	firstOf  = `first request after +([\d.]+) s`
+	spanOf   = `span that delays need .* ratio ([\d.]+)`
+	cpuOf    = `CPU of the crawler +([\d.]+) s`
+	residOf  = `(?m)^memory +([\d.]+) MB`
+)
+
+func (b *bench) standard() error {
+	text, err := b.bench("-pages", fmt.Sprint(b.size(50_000)), "-runs", "5")
+	b.tell("standard job, http: pages per CPU second, bare loop = 1", found(text, ratioOf), "x", -1)
+	return err
+}
+
+func (b *bench) html() error {
+	if _, err := os.Stat(b.folder); err != nil {
+		fmt.Fprintf(b.out, "real HTML: not measured, there is no %s: -folder names another\n", b.folder)
+		return nil
+	}
+	for _, h2 := range []bool{false, true} {
+		text, err := b.bench("-folder", b.folder, "-https", "-runs", "5", fmt.Sprintf("-h2=%t", h2))
+		if err != nil {
+			return err
+		}
+		b.tell(fmt.Sprintf("real HTML, TLS, HTTP/%s: bare loop = 1", map[bool]string{false: "1.1", true: "2"}[h2]), found(text, ratioOf), "x", -1.7)
+		b.tell("  memory", found(text, memoryOf), "MB", 200)
+	}
+	return nil
+}
+
+func (b *bench) tlsHosts() error {
+	text, err := b.bench("-hosts", fmt.Sprint(b.size(600)), "-perhost", "10", "-delay", "3s", "-https")
+	b.tell("https/1.1, 600 hosts, delay 3 s: CPU", found(text, cpuOf), "s", 3.5)
+	return err
+}
+
+func (b *bench) hosts10k() error {
+	text, err := b.bench("-hosts", fmt.Sprint(b.size(10_000)), "-perhost", "5", "-delay", "30s")
+	b.tell("10,000 hosts x 5, delay 30 s: span against what it needs", found(text, spanOf), "x", 1.1)
+	return err
+}
+
+func (b *bench) hosts100k() error {
+	text, err := b.bench("-hosts", fmt.Sprint(b.size(100_000)), "-perhost", "1", "-delay", "60s")
+	b.tell("100,000 hosts x 1, delay 60 s: first request after", found(text, firstOf), "s", 5)
+	b.tell("  span against what it needs", found(text, spanOf), "x", 1.2)
+	b.tell("  memory", found(text, residOf), "MB", 400)
+	return err
+}
