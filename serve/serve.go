@@ -92,6 +92,7 @@ func (s *server) api(mux *http.ServeMux) {
 	config.Formats = map[string]huma.Format{"application/json": json, "json": json}
 	api := humago.New(mux, config)
 	s.events(api)
+	s.sites(api)
 }
 
 // read runs f on what is committed now.

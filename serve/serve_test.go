@@ -75,6 +75,9 @@ func serving(t *testing.T, o Options) *httptest.Server {
 	if o.Tokens == nil && !o.Public {
 		o.Loopback = true
 	}
+	if o.Watch == nil {
+		o.Watch = &watched{}
+	}
 	h, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +269,7 @@ func TestGuard(t *testing.T) {
 		"nobody":                {Options{}, []request{{"GET", events, "", 403}, {"POST", write, "", 403}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.options.DB = db
+			c.options.DB, c.options.Watch = db, &watched{}
 			h, err := New(c.options)
 			if err != nil {
 				t.Fatal(err)
@@ -298,7 +301,7 @@ func TestGuard(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(Options{DB: db, PublicURL: "forage.example"}); err == nil {
+	if _, err := New(Options{DB: db, Watch: &watched{}, PublicURL: "forage.example"}); err == nil {
 		t.Error("New takes a public URL without a scheme")
 	}
 }
