@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"forage/crawl/ledger"
 	"forage/crawl/novelty"
 	"forage/explore/yield"
 	"forage/graph"
@@ -54,18 +55,40 @@ func (v *budgetedCycle) manner() manner {
 func (v *budgetedCycle) begin() error {
 	v.waits, v.suspected, v.counted, v.looking = map[graph.Node]bool{}, map[graph.Node]bool{}, map[graph.Node]bool{}, graph.None
 	v.followed = int(v.rec.Fetched - v.rec.Refetched - v.rec.Waited) // before it was interrupted
-	if err := v.prepare(v.waited, func(_ *backlog, d *store.Doc) {
-		if d.Dropped > 0 && d.FetchedIn != v.rec.Cycle {
-			v.suspect(d.ID)
-		}
-		v.unlisted.know(d, v.crawl().now())
-	}); err != nil {
+	if err := v.open(); err != nil {
+		return err
+	}
+	known, err := v.recall(v.where.since)
+	if err != nil {
+		return err
+	}
+	v.worth.site.Renew() // the chances of the first visit went to what was in line
+	v.unlisted.listed, v.unlisted.vain = known.listed, known.vain
+	v.where.found = make(map[graph.Node]bool, len(known.moved))
+	for id := range known.moved {
+		v.where.found[id] = true
+	}
+	if err := known.each(v.crawl().doc, func() bool { return len(v.waiting) < v.mostWaiting() }, v.look); err != nil {
 		return err
 	}
 	if err := v.queue(); err != nil {
 		return err
 	}
 	return v.ledger.Begin()
+}
+
+// look takes in one of the documents that each cycle looks at.
+func (v *budgetedCycle) look(d *store.Doc) {
+	v.where.know(d)
+	switch {
+	case d.State == store.Queued:
+		v.waited(d)
+	case ledger.IsOld(d, v.rec.Cycle):
+		if d.Dropped > 0 && d.FetchedIn != v.rec.Cycle {
+			v.suspect(d.ID)
+		}
+		v.unlisted.know(d, v.crawl().now())
+	}
 }
 
 // waited takes up a document that waits from an earlier cycle: what an earlier cycle of discovery
@@ -76,13 +99,15 @@ func (v *budgetedCycle) waited(d *store.Doc) {
 		if !v.holds(d) {
 			v.backlogOf(d).enqueue(fetchNew, d.ID)
 		}
-	case len(v.waiting) < max(maxWaiting, v.budget()):
+	case len(v.waiting) < v.mostWaiting():
 		v.waiting = append(v.waiting, d.ID)
 	}
 }
 
 // maxWaiting is how many documents that wait are compared, those that are known for longest.
 const maxWaiting = 10_000
+
+func (v *budgetedCycle) mostWaiting() int { return max(maxWaiting, v.budget()) }
 
 // queue sorts the documents that wait by what is to be expected of them, those alike by how long they are
 // known, and leaves as many as the budget may have room for.

@@ -1,6 +1,12 @@
 package crawl
 
-import "forage/store"
+import (
+	"errors"
+
+	"forage/crawl/ledger"
+	"forage/graph"
+	"forage/store"
+)
 
 // A fullRecrawl fetches every known document again, in no order that matters, and all that is
 // new. The policy hears of it at the end.
@@ -11,20 +17,35 @@ var _ visit = (*fullRecrawl)(nil)
 func (v *fullRecrawl) manner() manner { return manner{fromQueue: true, tries: fetches} }
 
 func (v *fullRecrawl) begin() error {
-	waited := func(d *store.Doc) {
-		if r := &v.site.Rules; d.Cycle > v.site.FirstCycle || r.MaxPages == 0 || v.pages < r.MaxPages {
-			v.backlogOf(d).enqueue(fetchNew, d.ID)
-		}
-	}
-	if err := v.prepare(waited, func(b *backlog, d *store.Doc) {
-		if d.FetchedIn != v.rec.Cycle {
-			b.old = append(b.old, d.ID)
-			b.add(1)
-			v.loop().wake(b.host)
-		}
-	}); err != nil {
+	if err := v.open(); err != nil {
 		return err
 	}
+	crawl, id := v.crawl(), v.site.ID
+	v.where.found = map[graph.Node]bool{}
+	if err := errors.Join(crawl.db.DropSummary(id), crawl.db.SiteDocs(id, func(d *store.Doc) bool {
+		v.learn(d)
+		v.where.know(d)
+		if d.MovedFrom != graph.None && d.Moved != 0 {
+			v.where.found[d.MovedFrom] = true
+		}
+		switch {
+		case d.State == store.Queued:
+			if r := &v.site.Rules; d.Cycle > v.site.FirstCycle || r.MaxPages == 0 || v.pages < r.MaxPages {
+				v.backlogOf(d).enqueue(fetchNew, d.ID)
+			}
+		case ledger.IsOld(d, v.rec.Cycle), d.State == store.Failed:
+			if b := v.backlogOf(d); d.FetchedIn != v.rec.Cycle {
+				b.old = append(b.old, d.ID)
+				b.add(1)
+				v.loop().wake(b.host)
+			}
+		}
+		return crawl.err == nil
+	})); err != nil {
+		return err
+	}
+	v.learned()
+	v.worth.site.Renew() // the chances of the first visit went to what was in line
 	return v.ledger.Resume()
 }
 

@@ -151,10 +151,7 @@ type whereabouts struct {
 
 // know takes in a document of the site at the beginning of a cycle.
 func (w *whereabouts) know(d *store.Doc) {
-	switch {
-	case d.MovedFrom != graph.None && d.Moved != 0:
-		w.found[d.MovedFrom] = true
-	case novelty.Supposed(d):
+	if novelty.Supposed(d) {
 		w.supposed = append(w.supposed, d.ID)
 	}
 	if d.IsPage() && d.Gone != 0 && d.GoneIn >= w.since {

@@ -42,10 +42,8 @@ func (v *rediscovery) conclude(*store.Counters, bool) {
 	}
 }
 
-// prepare opens the ledger and goes through what is known of the site: waited is called for each
-// document that waits from an earlier cycle, old for each that may be fetched again. What comes
-// to be known from here on is handed out by the store's queue.
-func (v *rediscovery) prepare(waited func(d *store.Doc), old func(b *backlog, d *store.Doc)) (err error) {
+// open opens the ledger. What comes to be known from here on is handed out by the store's queue.
+func (v *rediscovery) open() (err error) {
 	crawl, s := v.crawl(), v.site
 	if v.ledger, err = ledger.Open(&crawl.book, v.plan, s.Site, v.rec); err != nil {
 		return err
@@ -56,25 +54,8 @@ func (v *rediscovery) prepare(waited func(d *store.Doc), old func(b *backlog, d 
 		return err
 	}
 	v.from = graph.Node(next)
-	v.where.found = map[graph.Node]bool{}
-	if v.where.since, err = v.sinceLately(); err != nil {
-		return err
-	}
-	defer func() {
-		v.learned()
-		v.worth.site.Renew() // the chances of the first visit went to what was in line
-	}()
-	return crawl.db.SiteDocs(s.ID, func(d *store.Doc) bool {
-		v.learn(d)
-		v.where.know(d)
-		switch {
-		case d.State == store.Queued:
-			waited(d)
-		case ledger.IsOld(d, v.rec.Cycle), d.State == store.Failed && v.rec.Kind == store.FullRecrawl:
-			old(v.backlogOf(d), d)
-		}
-		return crawl.err == nil
-	})
+	v.where.since, err = v.sinceLately()
+	return err
 }
 
 // account notes an answer in the ledger. signals: what lists say of documents that have not

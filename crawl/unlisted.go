@@ -17,15 +17,20 @@ type unlisted struct {
 
 // know takes in a document at the beginning of a cycle.
 func (u *unlisted) know(d *store.Doc, now store.Time) {
-	switch {
-	case d.Unlisted == novelty.Listed:
-		u.listed++
-	case d.Unlisted > 0:
-		u.vain += int(d.Unlisted) - 1
-	}
 	if novelty.DueUnlisted(d, now) && d.Alive() {
 		u.due = append(u.due, d.ID)
 	}
+}
+
+// looks returns how many looks at a page, in earlier cycles, found it listed, and how many did not.
+func looks(d *store.Doc) (listed, vain int) {
+	switch {
+	case d.Unlisted == novelty.Listed:
+		return 1, 0
+	case d.Unlisted > 0:
+		return 0, int(d.Unlisted) - 1
+	}
+	return 0, 0
 }
 
 // share is how many of such pages may be looked at with a budget: half of it, reduced to twice the

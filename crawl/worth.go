@@ -402,8 +402,10 @@ func (a *answer) judge() {
 		o = yield.None // it is the first with its text, see answer.isCopy
 	}
 	w.unlisted = w.unlisted || o == yield.NoIndex && d.Seed
-	d.Yield = uint8(o)
-	w.tells(d, event{url: url, o: o})
+	if d.Learned == 0 || d.Yield != uint8(o) { // else it was asked for once more, as a sitemap that was not there, and tells what it told
+		d.Yield = uint8(o)
+		w.tells(d, event{url: url, o: o})
+	}
 	c.learnCanonical(d)
 	a.compareParams(url, o == yield.Leads)
 }

@@ -62,7 +62,7 @@ func (v *View) checkEach(report func(Problem)) error {
 
 // further are the passes that sound makes too, after the documents.
 func (c *checker) further() []func() error {
-	return []func() error{c.history, c.records, c.hosts, c.digests, c.events, c.counters}
+	return []func() error{c.history, c.records, c.summaries, c.hosts, c.digests, c.events, c.counters}
 }
 
 // Repair checks the store and mends what it finds: a document that cannot be read is fetched
@@ -72,6 +72,15 @@ func (db *DB) Repair(report func(Problem)) (int, error) {
 	if err := db.Sync(); err != nil {
 		return 0, err
 	}
+	// What is mended, or gone with a damaged file, no summary is told of.
+	b := db.db.NewBatch()
+	if err := errors.Join(b.DeleteRange([]byte{tableSummary}, []byte{tableSummary + 1}, nil), b.DeleteRange([]byte{tableChanged}, []byte{tableChanged + 1}, nil)); err != nil {
+		return 0, errors.Join(err, b.Close())
+	}
+	if err := db.write(b); err != nil {
+		return 0, fmt.Errorf("repair: %w", err)
+	}
+	clear(db.summaries)
 	found := 0
 	for range 4 { // a mended document may have to be counted or queued, which the next round sees
 		var fixes []func(*pebble.Batch) error

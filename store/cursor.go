@@ -106,16 +106,16 @@ func (c *Cursor) key(table byte, n ...uint32) []byte {
 // Docs calls yield for every document in the order of their numbers until it returns false. The
 // Doc is the same one in each call.
 func (c *Cursor) Docs(yield func(*Doc) bool) error {
-	return c.docs(0, docFields, yield)
+	return c.docs(0, 0, docFields, yield)
 }
 
 // SiteDocs is Docs for the documents of one site (0: of all).
 func (c *Cursor) SiteDocs(site SiteID, yield func(*Doc) bool) error {
-	return c.docs(site, docFields, yield)
+	return c.docs(site, 0, docFields, yield)
 }
 
-// docs is SiteDocs, and Docs where site is 0, of the fields of a codec.
-func (c *Cursor) docs(site SiteID, fields *record.Codec[Doc], yield func(*Doc) bool) error {
+// docs is SiteDocs, and Docs where site is 0, from a number on, of the fields of a codec.
+func (c *Cursor) docs(site SiteID, from graph.Node, fields *record.Codec[Doc], yield func(*Doc) bool) error {
 	d := new(Doc)
 	read := func(id graph.Node, val []byte) error {
 		c.v.decoded.Add(1)
@@ -133,7 +133,7 @@ func (c *Cursor) docs(site SiteID, fields *record.Codec[Doc], yield func(*Doc) b
 		return stopped(yield(d))
 	}
 	if site == 0 {
-		return c.v.scan([]byte{tableDoc}, nil, func(k, val []byte) error {
+		return c.v.scan([]byte{tableDoc}, key(tableDoc, uint32(from)), func(k, val []byte) error {
 			n, err := number(k)
 			if err != nil {
 				return err
@@ -141,7 +141,7 @@ func (c *Cursor) docs(site SiteID, fields *record.Codec[Doc], yield func(*Doc) b
 			return read(graph.Node(n), val)
 		})
 	}
-	return c.v.scan(key(tableSiteDoc, uint32(site)), nil, func(k, _ []byte) error {
+	return c.v.scan(key(tableSiteDoc, uint32(site)), key(tableSiteDoc, uint32(site), uint32(from)), func(k, _ []byte) error {
 		if len(k) != 9 {
 			return fmt.Errorf("key %x: %w", k, record.ErrCorrupt)
 		}
@@ -287,7 +287,7 @@ func (v *View) Waiting(site SiteID) (map[string]int, error) {
 	c := v.Cursor()
 	defer c.Close()
 	n := map[string]int{}
-	err := c.docs(site, reasonFields, func(d *Doc) bool {
+	err := c.docs(site, 0, reasonFields, func(d *Doc) bool {
 		if (d.State == Queued || d.State == Failed) && d.Reason != "" {
 			n[d.Reason]++
 		}

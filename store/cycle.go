@@ -93,7 +93,7 @@ func (db *DB) OpenCycle(r *CycleRecord) error {
 		return errors.New("the store is full: all numbers of cycles are given out")
 	}
 	r.Cycle = db.lastCycle + 1
-	return db.putCycle(r)
+	return errors.Join(db.noteCycle(r.Site, r.Cycle), db.putCycle(r))
 }
 
 // PutCycle writes a cycle. One that has ended should not be put again: it may have been

@@ -31,6 +31,8 @@ const (
 	tableRecord     = 'w' // site, cycle → what revisit policies are told, in their own format
 	tableRecords    = 'x' // site, first cycle → such records of several cycles, see condense.go
 	tableState      = 't' // site → what its latest policy knew after a cycle, see PutState
+	tableSummary    = 'g' // site → what the crawl made of all its documents, see summary.go
+	tableChanged    = 'a' // site, id → document as it was then; site → the latest cycle that it knows of
 	tableHost       = 'h' // origin → host
 	tableRobots     = 'r' // origin → robots.txt
 	tableDigest     = 'b' // site, digest (8 bytes) → id of the first page with this body

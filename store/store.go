@@ -76,21 +76,22 @@ type DB struct {
 	snapshots sync.Map // open ones: *View → *pebble.Snapshot
 
 	// The window: what has been written since the last Commit.
-	mu       sync.RWMutex
-	batch    *pebble.Batch
-	docs     map[graph.Node][]byte
-	recent   []recentDoc           // by number modulo recentDocs
-	puts     uint64                // documents written
-	commit   uint64                // the number of the last one
-	urls     map[string]graph.Node // those for which the index has no room
-	counters map[SiteID]*Counters
-	dirty    map[SiteID]bool
-	next     graph.Node             // the next number for a URL
-	fresh    bool                   // numbers were given in this window
-	digests  map[string]graph.Node  // the same
-	names    map[string]SiteID      // of sites added
-	sites    map[SiteID][]byte      // as stored
-	past     map[SiteID]*PastCycles // condensed in this window
+	mu        sync.RWMutex
+	batch     *pebble.Batch
+	docs      map[graph.Node][]byte
+	recent    []recentDoc           // by number modulo recentDocs
+	puts      uint64                // documents written
+	commit    uint64                // the number of the last one
+	urls      map[string]graph.Node // those for which the index has no room
+	counters  map[SiteID]*Counters
+	dirty     map[SiteID]bool
+	next      graph.Node             // the next number for a URL
+	fresh     bool                   // numbers were given in this window
+	digests   map[string]graph.Node  // the same
+	names     map[string]SiteID      // of sites added
+	sites     map[SiteID][]byte      // as stored
+	past      map[SiteID]*PastCycles // condensed in this window
+	summaries map[SiteID]*summarised // of sites that were written to
 
 	events
 
@@ -120,7 +121,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	db := &DB{
 		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
 		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{},
-		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{},
+		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{}, summaries: map[SiteID]*summarised{},
 		events: events{moved: map[graph.Node]movement{}},
 	}
 	folder := filepath.Join(dir, "documents")
@@ -427,6 +428,9 @@ func (db *DB) Commit() error {
 	clear(db.past)
 	if len(db.counters) > keptCounters { // none of them is newer than what is stored
 		db.counters = map[SiteID]*Counters{}
+	}
+	if len(db.summaries) > 1<<16 { // a bound for stores of very many sites; in a window they know what it has noted
+		clear(db.summaries)
 	}
 	db.syncs.Add(1)
 	go func() {

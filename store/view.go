@@ -138,9 +138,14 @@ func (v *View) Docs(yield func(*Doc) bool) error { return v.SiteDocs(0, yield) }
 // SiteDocs is Docs for the documents of one site (0: of all), as they are when it is called. yield may
 // keep the documents, unlike that of Cursor.SiteDocs.
 func (v *View) SiteDocs(site SiteID, yield func(*Doc) bool) error {
+	return v.SiteDocsFrom(site, 0, yield)
+}
+
+// SiteDocsFrom is SiteDocs for the documents from a number on.
+func (v *View) SiteDocsFrom(site SiteID, from graph.Node, yield func(*Doc) bool) error {
 	c := v.Cursor()
 	defer c.Close()
-	return c.SiteDocs(site, func(d *Doc) bool {
+	return c.docs(site, from, docFields, func(d *Doc) bool {
 		own := *d
 		return yield(&own)
 	})

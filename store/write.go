@@ -164,6 +164,13 @@ func (db *DB) Move(d *Doc, to SiteID) error {
 	); err != nil {
 		return err
 	}
+	if s, err := db.summary(d.Site); err != nil {
+		return err
+	} else if s.from > 0 {
+		if err := db.dropSummary(d.Site); err != nil {
+			return err
+		}
+	}
 	d.Site, d.stored = to, false
 	return db.put(d)
 }
@@ -191,6 +198,9 @@ func (db *DB) put(d *Doc) error {
 		return err
 	}
 	db.note(d.ID, &d.was, &now)
+	if err := db.keepWas(d); err != nil {
+		return err
+	}
 	b := d.encode()
 	d.stored, d.was = true, now
 	db.docs[d.ID] = b
