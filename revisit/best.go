@@ -101,7 +101,6 @@ func newBest(p *Prior, stop float64) *Best {
 func (b *Best) Learn(v graph.Node, p Profile) {
 	for int(v) >= len(b.docs) {
 		b.docs = append(b.docs, doc{kind: -1, shows: -1})
-		b.patternOf = append(b.patternOf, -1)
 		b.next = append(b.next, graph.None)
 	}
 	d := &b.docs[v]

@@ -444,7 +444,7 @@ func TestFailedLooksAtNothing(t *testing.T) {
 // there is memory for all that it promises.
 func TestBestTooManyCycles(t *testing.T) {
 	b, r := NewBest(0), &StateReader{reader{b: make([]byte, 100)}} // four moments
-	if b.SetState(r, nil, 1<<20); !r.bad || len(b.at) > 5 {
+	if b.SetState(r, new(Profiles), 1<<20); !r.bad || len(b.at) > 5 {
 		t.Errorf("%d moments are read of 100 bytes, refused: %v", len(b.at), r.bad)
 	}
 }

@@ -1,6 +1,7 @@
 package revisit
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -29,7 +30,7 @@ func (b *Best) Worth(at Time) float64 {
 	c.at, c.ago = slices.Clone(b.at), nil
 	c.docs = slices.Clone(b.docs)
 	c.waiting, c.live = slices.Clone(b.waiting), slices.Clone(b.live)
-	c.patternOf, c.sums = slices.Clone(b.patternOf), slices.Clone(b.sums)
+	c.patternOf, c.sums = maps.Clone(b.patternOf), slices.Clone(b.sums)
 	c.next, c.first = slices.Clone(b.next), make(map[alike]int32)
 	c.heap.Items, c.firsts = nil, nil
 	c.replaying = false

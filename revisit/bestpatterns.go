@@ -27,7 +27,7 @@ type patterns struct {
 	live      []pattern // publications found, by number from base, in the order in which they were found
 	base      int32
 	entries   []entry
-	patternOf []int32 // by page: number of the publication that it is part of; −1: none
+	patternOf map[graph.Node]int32 // number of the publication that a page is part of, of those that are remembered
 
 	fetches int // that changed sums
 	scratch []int32
@@ -55,7 +55,7 @@ type sum struct {
 }
 
 func newPatterns() patterns {
-	return patterns{classes: [][]int32{nil}, classOf: map[string]int32{"": 0}, sums: make([]sum, 1)}
+	return patterns{classes: [][]int32{nil}, classOf: map[string]int32{"": 0}, sums: make([]sum, 1), patternOf: map[graph.Node]int32{}}
 }
 
 // chosen reports whether the probes are.
@@ -190,7 +190,7 @@ func (s *patterns) show(d *doc, number int32, share float32) {
 func (s *patterns) showed(d *doc, led []graph.Node) {
 	s.scratch = s.scratch[:0]
 	for _, y := range led {
-		if p := s.patternOf[y]; p >= 0 {
+		if p, ok := s.patternOf[y]; ok {
 			s.scratch = append(s.scratch, p)
 		}
 	}
@@ -246,7 +246,7 @@ func (s *patterns) forget(docs []doc) {
 	s.live = slices.Clone(s.live[drop:])
 	for y, p := range s.patternOf {
 		if p < s.base {
-			s.patternOf[y] = -1
+			delete(s.patternOf, y)
 		}
 	}
 	kept := make([]entry, 0, len(s.entries)/2)

@@ -53,7 +53,11 @@ func (b *Best) AppendState(to []byte) []byte {
 		to = append(to, d.misses)
 		to = binary.AppendUvarint(to, uint64(d.class))
 		to = AppendFloat(to, float64(d.watched))
-		to = binary.AppendUvarint(to, uint64(max(-1, b.patternOf[v]-b.base)+1))
+		if p, ok := b.patternOf[graph.Node(v)]; ok {
+			to = binary.AppendUvarint(to, uint64(p-b.base)+1)
+		} else {
+			to = append(to, 0)
+		}
 		shown = shown[:0]
 		for i := d.shows; i >= 0; i = b.entries[i].next {
 			shown = append(shown, b.entries[i])
@@ -68,9 +72,10 @@ func (b *Best) AppendState(to []byte) []byte {
 }
 
 // SetState reads what AppendState appended.
-func (b *Best) SetState(r *StateReader, docs []Profile, cycle int) {
-	for v := range docs {
-		b.Learn(graph.Node(v), docs[v])
+func (b *Best) SetState(r *StateReader, docs *Profiles, cycle int) {
+	b.docs, b.next = make([]doc, 0, docs.Len()), make([]graph.Node, 0, docs.Len())
+	for v := range docs.Len() {
+		b.Learn(graph.Node(v), docs.At(graph.Node(v)))
 	}
 	b.cycle, b.at = cycle, b.at[:0]
 	for range cycle + 1 {
@@ -80,7 +85,7 @@ func (b *Best) SetState(r *StateReader, docs []Profile, cycle int) {
 	}
 	b.links, b.kinds = trust{found: r.Float(), expected: r.Float()}, trust{found: r.Float(), expected: r.Float()}
 	if r.Uint(1) == 1 {
-		if b.probes = r.Nodes(len(docs)); b.probes == nil {
+		if b.probes = r.Nodes(docs.Len()); b.probes == nil {
 			b.probes = []graph.Node{}
 		}
 		b.setProbes()
@@ -121,7 +126,7 @@ func (b *Best) SetState(r *StateReader, docs []Profile, cycle int) {
 		d.class = int32(r.Uint(uint64(len(b.classes) - 1)))
 		d.watched = float32(r.Float())
 		if p := r.Uint(live); p > 0 {
-			b.patternOf[v] = b.base + int32(p) - 1
+			b.patternOf[graph.Node(v)] = b.base + int32(p) - 1
 		}
 		tail := &d.shows // in the order in which they stand in the list
 		for range r.count(9) {

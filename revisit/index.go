@@ -392,8 +392,9 @@ func (p *Index) AppendState(b []byte) []byte {
 }
 
 // SetState reads what AppendState appended.
-func (p *Index) SetState(r *StateReader, docs []Profile, cycle int) {
-	p.setState(r, docs, cycle)
+func (p *Index) SetState(r *StateReader, all *Profiles, cycle int) {
+	p.setState(r, all, cycle)
+	docs := p.profiles
 	p.lambda = r.Float()
 	p.fetches = int(r.Uint(math.MaxInt32))
 	p.docs = make([]priced, len(docs))

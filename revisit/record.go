@@ -84,7 +84,7 @@ func appendAscending(b []byte, keys []Key) []byte {
 
 // needed reports whether Replay needs the link of d to u.
 func (s *Site) needed(d *Document, u graph.Node) bool {
-	return s.cycle > 0 && int(s.found[u]) == s.cycle || s.docs[u].Kind != HTML && (d.Kind == Sitemap || d.Home)
+	return s.cycle > 0 && int(s.docs.born(u)) == s.cycle || s.docs.kind(u) != HTML && (d.Kind == Sitemap || d.Home)
 }
 
 func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
@@ -121,7 +121,7 @@ func (s *Site) appendDocuments(b []byte, docs []Document) []byte {
 		}
 		var links []Key
 		for _, k := range d.Links {
-			if u, ok := s.node[k]; ok && (all || s.needed(d, u)) {
+			if u, ok := s.node.find(s.key, k); ok && (all || s.needed(d, u)) {
 				links = append(links, k)
 			}
 		}
@@ -148,7 +148,7 @@ func (s *Site) appendFetch(b []byte, v graph.Node, a *Answer) []byte {
 	var gained []Key
 	all := s.WantsLinks()
 	for _, k := range a.Gained {
-		if u, ok := s.node[k]; ok && (all || s.found[u] > s.last[v] || s.docs[u].Kind != HTML || s.gone[u]) {
+		if u, ok := s.node.find(s.key, k); ok && (all || s.docs.born(u) > s.last[v] || s.docs.kind(u) != HTML || s.gone[u]) {
 			gained = append(gained, k)
 		}
 	}
@@ -206,8 +206,8 @@ func (s *Site) Replay(record []byte) error {
 			if !ok {
 				break
 			}
-			if r.bad || int(v) >= len(s.docs) {
-				return fmt.Errorf("%w: cycle %d: document %d of %d", ErrRecord, s.cycle, v, len(s.docs))
+			if r.bad || int(v) >= s.docs.Len() {
+				return fmt.Errorf("%w: cycle %d: document %d of %d", ErrRecord, s.cycle, v, s.docs.Len())
 			}
 			s.Observe(v, a)
 		}
@@ -231,11 +231,34 @@ type reader struct {
 	b   []byte
 	now Time // of the cycle
 	bad bool
+
+	more func() ([]byte, bool) // pieces that follow b; nil: none do
+	rest int                   // their bytes
+	buf  []byte                // has b, where pieces follow
+}
+
+func (r *reader) fail() { r.bad, r.b, r.more, r.rest = true, nil, nil, 0 }
+
+// fill has b hold n bytes, if there are as many left. What take returned is not valid any more.
+func (r *reader) fill(n uint64) {
+	for uint64(len(r.b)) < n && r.more != nil {
+		piece, ok := r.more()
+		if !ok || len(piece) > r.rest {
+			r.more, r.rest = nil, 0
+			return
+		}
+		r.buf = append(append(r.buf[:0], r.b...), piece...)
+		r.b = r.buf
+		r.rest -= len(piece)
+	}
 }
 
 func (r *reader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.fill(n)
+	}
 	if r.bad || n > uint64(len(r.b)) {
-		r.bad, r.b = true, nil
+		r.fail()
 		return nil
 	}
 	out := r.b[:n]
@@ -251,9 +274,12 @@ func (r *reader) byte() byte {
 }
 
 func (r *reader) uvarint() uint64 {
+	if len(r.b) < binary.MaxVarintLen64 {
+		r.fill(binary.MaxVarintLen64)
+	}
 	x, n := binary.Uvarint(r.b)
 	if n <= 0 {
-		r.bad, r.b = true, nil
+		r.fail()
 		return 0
 	}
 	r.b = r.b[n:]
@@ -261,9 +287,12 @@ func (r *reader) uvarint() uint64 {
 }
 
 func (r *reader) varint() int64 {
+	if len(r.b) < binary.MaxVarintLen64 {
+		r.fill(binary.MaxVarintLen64)
+	}
 	x, n := binary.Varint(r.b)
 	if n <= 0 {
-		r.bad, r.b = true, nil
+		r.fail()
 		return 0
 	}
 	r.b = r.b[n:]
@@ -273,8 +302,8 @@ func (r *reader) varint() int64 {
 // count reads a number of things of at least size bytes each.
 func (r *reader) count(size int) int {
 	n := r.uvarint()
-	if n > uint64(len(r.b)/size) {
-		r.bad, r.b = true, nil
+	if n > uint64((len(r.b)+r.rest)/size) {
+		r.fail()
 		return 0
 	}
 	return int(n)

@@ -27,4 +27,4 @@ func (p *RoundRobin) End(c Cycle) { p.recrawled(c) }
 func (p *RoundRobin) AppendState(b []byte) []byte { return p.appendState(b) }
 
 // SetState reads the queue.
-func (p *RoundRobin) SetState(r *StateReader, docs []Profile, cycle int) { p.setState(r, docs, cycle) }
+func (p *RoundRobin) SetState(r *StateReader, docs *Profiles, cycle int) { p.setState(r, docs, cycle) }

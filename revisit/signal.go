@@ -83,11 +83,11 @@ func (s *Site) tell(same []Key) {
 	believed := s.Believe || g.believed()
 	var told []graph.Node
 	for _, k := range same {
-		v, ok := s.node[k]
-		if !ok || int(s.found[v]) == s.cycle || int(s.last[v]) == s.cycle || s.gone[v] {
+		v, ok := s.node.find(s.key, k)
+		if !ok || int(s.docs.born(v)) == s.cycle || int(s.last[v]) == s.cycle || s.gone[v] {
 			continue
 		}
-		for len(g.docs) < len(s.docs) {
+		for len(g.docs) < s.docs.Len() {
 			g.docs = append(g.docs, signalled{})
 		}
 		if int(g.docs[v].same) == s.cycle {

@@ -59,7 +59,7 @@ type Answer struct {
 // AppendState returned at any time in between, and Replay of the records after it, where the policy
 // is the same one and a Saver.
 //
-// Memory: about 135 bytes a document, and the links among documents found in one cycle.
+// Memory: about 50 bytes a document, and the links among documents found in one cycle.
 type Site struct {
 	// Believe says that what lists tell of changes is true. Else their word counts once
 	// fetches have borne it out. Set it before anything else.
@@ -76,13 +76,12 @@ type Site struct {
 
 	// By document, as are the slices below: node numbers are given in learn, are dense, and never
 	// change, so that key is the inverse of node.
-	node      map[Key]graph.Node
+	node      keyTable
 	key       []Key
-	docs      []Profile
-	last      []int32 // cycle of the last good fetch
-	found     []int32 // cycle in which it was found
-	gone      []bool  // the last fetch found it gone
-	kids      [][]graph.Node
+	docs      Profiles
+	last      []int32                     // cycle of the last good fetch
+	gone      []bool                      // the last fetch found it gone
+	kids      map[graph.Node][]graph.Node // links of documents found since the first crawl to others of their cycle
 	sitemaps  map[graph.Node][]graph.Node // a sitemap's links to sitemaps and feeds
 	templates Templates
 	lists     Lists
@@ -91,8 +90,6 @@ type Site struct {
 	news    int          // pages found in this cycle
 	visited []seen       // this cycle's fetches
 	fresh   []Document   // full recrawl: found so far
-	mark    []int32      // scratch of led, by node
-	marks   int32        //
 	signals signals      // of lists, about changes
 	record  []byte       // of the cycle, or of Start
 	gained  []graph.Node // scratch
@@ -108,11 +105,11 @@ type seen struct {
 
 // NewSite returns a Site that drives p and knows no document.
 func NewSite(p Policy) *Site {
-	return &Site{policy: p, node: make(map[Key]graph.Node), sitemaps: make(map[graph.Node][]graph.Node), home: graph.None}
+	return &Site{policy: p, kids: make(map[graph.Node][]graph.Node), sitemaps: make(map[graph.Node][]graph.Node), home: graph.None}
 }
 
 // NumDocuments returns how many documents are known. Nodes are below it.
-func (s *Site) NumDocuments() int { return len(s.docs) }
+func (s *Site) NumDocuments() int { return s.docs.Len() }
 
 // Cycle returns the number of the current or last cycle of this site; 0: the first crawl.
 func (s *Site) Cycle() int { return s.cycle }
@@ -122,8 +119,7 @@ func (s *Site) Key(v graph.Node) Key { return s.key[v] }
 
 // Node returns the number of a document.
 func (s *Site) Node(k Key) (v graph.Node, ok bool) {
-	v, ok = s.node[k]
-	return v, ok
+	return s.node.find(s.key, k)
 }
 
 // Last returns the cycle in which a document was fetched last and answered.
@@ -147,7 +143,7 @@ func (s *Site) observeLinks(v graph.Node, links []Key) {
 	}
 	s.linked = s.linked[:0]
 	for _, k := range links {
-		if u, ok := s.node[k]; ok && u != v {
+		if u, ok := s.node.find(s.key, k); ok && u != v {
 			s.linked = append(s.linked, u)
 		}
 	}
@@ -156,7 +152,7 @@ func (s *Site) observeLinks(v graph.Node, links []Key) {
 }
 
 // Profile returns what is known of a document.
-func (s *Site) Profile(v graph.Node) Profile { return s.docs[v] }
+func (s *Site) Profile(v graph.Node) Profile { return s.docs.At(v) }
 
 // Start adds the documents of the first crawl, all at once. It sorts them. It panics if called
 // again.
@@ -194,7 +190,7 @@ func (s *Site) begin(now Time, budget int, full bool) {
 // Next returns the next document that the policy wants.
 func (s *Site) Next() (v graph.Node, ok bool) {
 	v, ok = s.policy.Next()
-	if ok && (int(v) >= len(s.docs) || int(s.found[v]) == s.cycle) {
+	if ok && (int(v) >= s.docs.Len() || int(s.docs.born(v)) == s.cycle) {
 		panic(fmt.Sprintf("revisit: %T chose %d, which is not an old document", s.policy, v))
 	}
 	return v, ok
@@ -322,27 +318,24 @@ func (s *Site) learn(docs []Document) []graph.Node {
 		order = append(order, &docs[i])
 	}
 	slices.SortFunc(order, func(a, b *Document) int { return naturally(a.Path, b.Path) })
-	first := len(s.docs)
+	first := s.docs.Len()
 	fresh := order[:0]
 	for _, d := range order {
 		if s.WantsLinks() {
 			slices.Sort(d.Links) // as in the record
 		}
-		if _, ok := s.node[d.Key]; ok {
+		if _, ok := s.node.find(s.key, d.Key); ok {
 			continue // the caller found it twice
 		}
-		v := graph.Node(len(s.docs))
-		s.node[d.Key] = v
+		v := graph.Node(s.docs.Len())
 		s.key = append(s.key, d.Key)
+		s.node.add(s.key, v)
 		list, number := s.lists.Of(d.Kind, d.Path)
-		s.docs = append(s.docs, Profile{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML, Index: d.Kind == HTML && IsIndex(d.Path),
+		s.docs.add(&Profile{Kind: d.Kind, Home: d.Home, Main: d.WellKnown && d.Kind != HTML, Index: d.Kind == HTML && IsIndex(d.Path),
 			Template: s.templates.Of(d.Kind, d.Path), List: list, Number: number, Depth: Depth(d.Path), Links: max(d.NumLinks, len(d.Links)), Born: s.cycle,
 			Seen: cmp.Or(d.Seen, s.now), Published: d.Published})
-		s.found = append(s.found, int32(s.cycle))
 		s.last = append(s.last, int32(s.cycle))
 		s.gone = append(s.gone, false)
-		s.kids = append(s.kids, nil)
-		s.mark = append(s.mark, 0)
 		if d.Home {
 			s.home = v
 		}
@@ -351,14 +344,14 @@ func (s *Site) learn(docs []Document) []graph.Node {
 	for i, d := range fresh {
 		v := graph.Node(first + i)
 		for _, k := range d.Links {
-			u, ok := s.node[k]
+			u, ok := s.node.find(s.key, k)
 			if !ok {
 				continue
 			}
-			if s.cycle > 0 && int(s.found[u]) == s.cycle {
+			if s.cycle > 0 && int(s.docs.born(u)) == s.cycle {
 				s.kids[v] = append(s.kids[v], u)
 			}
-			if d.Kind == Sitemap && s.docs[u].Kind != HTML {
+			if d.Kind == Sitemap && s.docs.kind(u) != HTML {
 				s.sitemaps[v] = append(s.sitemaps[v], u)
 			}
 		}
@@ -370,11 +363,11 @@ func (s *Site) learn(docs []Document) []graph.Node {
 		switch {
 		case v == s.home:
 			for _, k := range d.Links {
-				if u, ok := s.node[k]; ok {
+				if u, ok := s.node.find(s.key, k); ok {
 					changed = s.main(changed, u)
 				}
 			}
-		case s.docs[v].Main:
+		case s.docs.At(v).Main:
 			for _, u := range s.sitemaps[v] {
 				changed = s.main(changed, u)
 			}
@@ -382,14 +375,14 @@ func (s *Site) learn(docs []Document) []graph.Node {
 	}
 	for _, v := range changed {
 		if int(v) < first {
-			s.policy.Learn(v, s.docs[v])
+			s.policy.Learn(v, s.docs.At(v))
 		}
 	}
 	var pages []graph.Node
 	for i := range fresh {
 		v := graph.Node(first + i)
-		s.policy.Learn(v, s.docs[v])
-		if s.docs[v].Kind == HTML {
+		s.policy.Learn(v, s.docs.At(v))
+		if s.docs.kind(v) == HTML {
 			pages = append(pages, v)
 		}
 	}
@@ -405,10 +398,12 @@ func (s *Site) learn(docs []Document) []graph.Node {
 // main marks v, if it is a list, and what it lists as main, and appends what it marked. A main
 // list is one that the site itself leads to, and so likely to be kept up to date.
 func (s *Site) main(marked []graph.Node, v graph.Node) []graph.Node {
-	if s.docs[v].Kind == HTML || s.docs[v].Main {
+	d := s.docs.At(v)
+	if d.Kind == HTML || d.Main {
 		return marked
 	}
-	s.docs[v].Main = true
+	d.Main = true
+	s.docs.set(v, &d)
 	marked = append(marked, v)
 	for _, u := range s.sitemaps[v] {
 		marked = s.main(marked, u)
@@ -421,7 +416,7 @@ func (s *Site) main(marked []graph.Node, v graph.Node) []graph.Node {
 func (s *Site) gain(v graph.Node, a *Answer) []graph.Node {
 	s.gained = s.gained[:0]
 	for _, k := range a.Gained {
-		if u, ok := s.node[k]; ok && u != v {
+		if u, ok := s.node.find(s.key, k); ok && u != v {
 			s.gained = append(s.gained, u)
 		}
 	}
@@ -429,40 +424,42 @@ func (s *Site) gain(v graph.Node, a *Answer) []graph.Node {
 		return s.gained
 	}
 	var changed []graph.Node
-	if s.docs[v].Kind == Sitemap {
+	if s.docs.kind(v) == Sitemap {
 		for _, u := range s.gained {
-			if s.docs[u].Kind != HTML {
+			if s.docs.kind(u) != HTML {
 				s.sitemaps[v] = append(s.sitemaps[v], u)
 			}
 		}
 	}
-	if v == s.home || s.docs[v].Kind == Sitemap && s.docs[v].Main {
+	d := s.docs.At(v)
+	if v == s.home || d.Kind == Sitemap && d.Main {
 		for _, u := range s.gained {
 			changed = s.main(changed, u)
 		}
 	}
-	if s.docs[v].Links != a.Links {
-		s.docs[v].Links = a.Links
+	if d := s.docs.At(v); d.Links != a.Links { // main may have changed it
+		d.Links = a.Links
+		s.docs.set(v, &d)
 		changed = append(changed, v)
 	}
 	for _, u := range changed {
-		s.policy.Learn(u, s.docs[u])
+		s.policy.Learn(u, s.docs.At(u))
 	}
 	return s.gained
 }
 
 // led returns the pages found after cycle since that links lead to, chains included.
 func (s *Site) led(links []graph.Node, since int32) []graph.Node {
-	s.marks++
 	var all []graph.Node // documents; pages are kept at the end
+	marked := map[graph.Node]bool{}
 	visit := func(u graph.Node) {
-		if s.mark[u] != s.marks {
-			s.mark[u] = s.marks
+		if !marked[u] {
+			marked[u] = true
 			all = append(all, u)
 		}
 	}
 	for _, u := range links {
-		if s.found[u] > since {
+		if s.docs.born(u) > since {
 			visit(u)
 		}
 	}
@@ -473,7 +470,7 @@ func (s *Site) led(links []graph.Node, since int32) []graph.Node {
 	}
 	pages := all[:0]
 	for _, u := range all {
-		if s.docs[u].Kind == HTML {
+		if s.docs.kind(u) == HTML {
 			pages = append(pages, u)
 		}
 	}
@@ -485,7 +482,7 @@ func (s *Site) led(links []graph.Node, since int32) []graph.Node {
 func (s *Site) current(links []graph.Node) []graph.Node {
 	var out []graph.Node
 	for _, u := range links {
-		if int(s.found[u]) == s.cycle {
+		if int(s.docs.born(u)) == s.cycle {
 			out = append(out, u)
 		}
 	}
@@ -495,11 +492,11 @@ func (s *Site) current(links []graph.Node) []graph.Node {
 // coverGraph returns H_t of the open cycle.
 func (s *Site) coverGraph() *CoverGraph {
 	var pages, lists, old []graph.Node
-	for v := len(s.docs) - 1; v >= 0 && int(s.found[v]) == s.cycle; v-- {
-		if s.docs[v].Kind == HTML {
-			pages = append(pages, graph.Node(v))
+	for n := s.docs.Len(); n > 0 && int(s.docs.born(graph.Node(n-1))) == s.cycle; n-- {
+		if v := graph.Node(n - 1); s.docs.kind(v) == HTML {
+			pages = append(pages, v)
 		} else {
-			lists = append(lists, graph.Node(v))
+			lists = append(lists, v)
 		}
 	}
 	links := make(map[graph.Node][]graph.Node)
@@ -510,7 +507,7 @@ func (s *Site) coverGraph() *CoverGraph {
 		}
 	}
 	return NewCoverGraph(pages, lists, old, func(v graph.Node) []graph.Node {
-		if int(s.found[v]) == s.cycle {
+		if int(s.docs.born(v)) == s.cycle {
 			return s.kids[v]
 		}
 		return links[v]

@@ -201,7 +201,7 @@ func randomSite(r *rand.Rand, p Policy) [][]byte {
 			s.Begin(Time(r.IntN(1000)), 5)
 		}
 		for _, v := range r.Perm(s.NumDocuments()) {
-			if int(s.found[v]) == s.cycle || !s.full && r.IntN(3) > 0 {
+			if s.Profile(graph.Node(v)).Born == s.cycle || !s.full && r.IntN(3) > 0 {
 				continue
 			}
 			f := Answer{Gone: r.IntN(9) == 0, Failed: r.IntN(9) == 0, Cost: []float64{0, 1, .1}[r.IntN(3)]}

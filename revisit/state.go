@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc64"
+	"iter"
 	"math"
-	"slices"
 
 	"forage/graph"
 )
@@ -21,7 +21,7 @@ type Saver interface {
 	// appended, all of it. docs are the profiles that Learn told last, by document, with no gaps;
 	// cycle is how often Begin was called. What cannot be it calls r.Fail. The policy then goes on
 	// as the one that appended it would, and keeps neither docs nor anything of r.
-	SetState(r *StateReader, docs []Profile, cycle int)
+	SetState(r *StateReader, docs *Profiles, cycle int)
 }
 
 // stateVersion changes when the layout of a state does, of a Site or of any Saver, and when they
@@ -55,6 +55,21 @@ func stateSum(owner string, body []byte) uint64 {
 	return crc64.Update(sum, stateTable, body)
 }
 
+// validState returns the size of a state, and whether it is one of this version and owner.
+func validState(pieces iter.Seq[[]byte], owner string) (size int, valid bool) {
+	var head [9]byte
+	sum := crc64.Update(crc64.Update(0, stateTable, []byte(owner)), stateTable, []byte{0})
+	for b := range pieces {
+		if size < len(head) {
+			n := copy(head[size:], b)
+			size, b = size+n, b[n:]
+		}
+		size += len(b)
+		sum = crc64.Update(sum, stateTable, b)
+	}
+	return size, size >= len(head) && head[0] == stateVersion && binary.LittleEndian.Uint64(head[1:]) == sum
+}
+
 // Owner names a policy with all of its configuration: a state of one owner is none of another.
 func Owner(name string, c Config) string {
 	p := shipped.Prior
@@ -84,18 +99,16 @@ func (s *Site) AppendState(b []byte, owner string) (state []byte, ok bool) {
 	start := len(b)
 	b = append(b, stateVersion, 0, 0, 0, 0, 0, 0, 0, 0)
 	b = binary.AppendUvarint(b, uint64(s.cycle))
-	b = binary.AppendUvarint(b, uint64(len(s.docs)))
+	b = binary.AppendUvarint(b, uint64(s.docs.Len()))
 	b = binary.AppendUvarint(b, uint64(s.home+1))
 	last, at := Key(0), Time(0)
-	for v := range s.docs {
-		d := &s.docs[v]
+	for v := range s.docs.Len() {
+		d := s.docs.At(graph.Node(v))
 		b = binary.AppendVarint(b, int64(s.key[v])-int64(last))
 		last = s.key[v]
-		flags := uint64(d.Kind)
-		for i, on := range []bool{d.Home, d.Main, d.Index, s.gone[v]} {
-			if on {
-				flags |= stateHome << i
-			}
+		flags := uint64(d.stateFlags())
+		if s.gone[v] {
+			flags |= stateGone
 		}
 		for _, x := range []uint64{flags, uint64(d.Template), uint64(d.List), uint64(d.Number), uint64(d.Depth), uint64(d.Links), uint64(d.Born), uint64(s.cycle - int(s.last[v]))} {
 			b = binary.AppendUvarint(b, x)
@@ -104,7 +117,7 @@ func (s *Site) AppendState(b []byte, owner string) (state []byte, ok bool) {
 			b = binary.AppendVarint(b, int64(t-at))
 			at = t
 		}
-		b = AppendNodes(b, s.kids[v])
+		b = AppendNodes(b, s.kids[graph.Node(v)])
 		if d.Kind == Sitemap {
 			b = AppendNodes(b, s.sitemaps[graph.Node(v)])
 		}
@@ -126,47 +139,70 @@ func (s *Site) AppendState(b []byte, owner string) (state []byte, ok bool) {
 // Restore brings a new Site to the point of AppendState: what comes later has then the same effect.
 // After an error, which is ErrState, neither the Site nor its policy is of use.
 func (s *Site) Restore(state []byte, owner string) error {
+	_, err := s.RestorePieces(func(yield func([]byte) bool) { yield(state) }, owner)
+	return err
+}
+
+// RestorePieces is Restore of a state in pieces, each of which is valid until the next one. It returns how
+// many bytes they are. They are gone through twice: what a state says is believed when its checksum is known
+// to be right.
+func (s *Site) RestorePieces(pieces iter.Seq[[]byte], owner string) (size int, err error) {
 	p, ok := s.policy.(Saver)
-	if !ok || s.begun || len(state) < 9 || state[0] != stateVersion || binary.LittleEndian.Uint64(state[1:]) != stateSum(owner, state[9:]) {
-		return ErrState
+	size, valid := validState(pieces, owner)
+	if !ok || s.begun || !valid {
+		return size, ErrState
 	}
 	s.begun = true
-	r := &StateReader{reader{b: state[9:]}}
+	next, stop := iter.Pull(pieces)
+	defer stop()
+	r := &StateReader{reader{more: next, rest: size}}
+	r.take(9)
 	s.cycle = int(r.Uint(1 << 30))
 	n := r.count(12)
 	s.home = graph.Node(r.Uint(uint64(n))) - 1 // graph.None is 0−1
-	s.node = make(map[Key]graph.Node, n)
-	s.key, s.docs, s.gone, s.kids = make([]Key, n), make([]Profile, n), make([]bool, n), make([][]graph.Node, n)
-	s.last, s.found, s.mark = make([]int32, n), make([]int32, n), make([]int32, n)
+	s.key, s.gone, s.last = make([]Key, n), make([]bool, n), make([]int32, n)
+	s.docs.docs = make([]packed, n)
+	s.node.grow(nil, n)
 	last, at := Key(0), Time(0)
-	for v := range s.docs {
-		d := &s.docs[v]
+	for v := range graph.Node(n) {
 		last += Key(r.Int())
-		s.key[v], s.node[last] = last, graph.Node(v)
+		s.key[v] = last
+		if _, twice := s.node.find(s.key, last); twice {
+			r.Fail()
+		} else {
+			s.node.add(s.key, v)
+		}
 		flags := r.Uint(2*stateGone - 1)
-		*d = Profile{Kind: Kind(flags & flagKind), Home: flags&stateHome != 0, Main: flags&stateMain != 0, Index: flags&stateIndex != 0}
+		var d Profile
+		d.setStateFlags(uint8(flags))
 		s.gone[v] = flags&stateGone != 0
 		d.Template, d.List = int32(r.Uint(math.MaxInt32)), int32(r.Uint(math.MaxInt32))
 		d.Number, d.Depth, d.Links = int(r.Uint(math.MaxInt)), int(r.Uint(math.MaxInt)), int(r.Uint(math.MaxInt))
 		d.Born = int(r.Uint(uint64(s.cycle)))
-		s.found[v], s.last[v] = int32(d.Born), int32(s.cycle)-int32(r.Uint(uint64(s.cycle)))
+		s.last[v] = int32(s.cycle) - int32(r.Uint(uint64(s.cycle)))
 		for _, t := range []*Time{&d.Seen, &d.Published} {
 			at += Time(r.Int())
 			*t = at
 		}
-		s.kids[v] = r.Nodes(n)
+		if to := r.Nodes(n); len(to) > 0 {
+			s.kids[v] = to
+		}
 		if d.Kind == Sitemap {
 			if to := r.Nodes(n); len(to) > 0 {
-				s.sitemaps[graph.Node(v)] = to
+				s.sitemaps[v] = to
 			}
 		}
 		if d.Kind > Sitemap {
 			r.Fail()
 		}
+		if r.bad {
+			return size, ErrState
+		}
+		s.docs.set(v, &d)
 	}
 	s.templates.number, s.lists.number = r.names(0), r.names(1)
-	for v := range s.docs {
-		if d := &s.docs[v]; int(d.Template) >= len(s.templates.number) || int(d.List) > len(s.lists.number) {
+	for i := range s.docs.docs {
+		if d := &s.docs.docs[i]; int(d.template) >= len(s.templates.number) || int(d.list) > len(s.lists.number) {
 			r.Fail()
 		}
 	}
@@ -181,14 +217,14 @@ func (s *Site) Restore(state []byte, owner string) error {
 		}
 	}
 	g.expected, g.missed = r.Float(), r.Float()
-	if r.bad || len(s.node) < n || told > n {
-		return ErrState
+	if r.bad || told > n {
+		return size, ErrState
 	}
-	p.SetState(r, s.docs, s.cycle)
-	if r.bad || len(r.b) > 0 {
-		return ErrState
+	p.SetState(r, &s.docs, s.cycle)
+	if r.bad || len(r.b) > 0 || r.rest > 0 {
+		return size, ErrState
 	}
-	return nil
+	return size, nil
 }
 
 // appendNames appends the names of numbers that begin with first.
@@ -230,7 +266,7 @@ func AppendNodes(b []byte, list []graph.Node) []byte {
 type StateReader struct{ reader }
 
 // Fail says that what was read cannot be.
-func (r *StateReader) Fail() { r.bad, r.b = true, nil }
+func (r *StateReader) Fail() { r.fail() }
 
 // Uint reads a uvarint of at most most.
 func (r *StateReader) Uint(most uint64) uint64 {
@@ -303,9 +339,10 @@ func (r *roster) appendState(b []byte) []byte {
 }
 
 // setState reads what appendState appended.
-func (r *roster) setState(from *StateReader, docs []Profile, cycle int) {
+func (r *roster) setState(from *StateReader, all *Profiles, cycle int) {
+	docs := all.All()
 	n := len(docs)
-	r.profiles = slices.Clone(docs)
+	r.profiles = docs
 	r.known, r.gone, r.born, r.last = make([]bool, n), make([]bool, n), make([]int32, n), make([]int32, n)
 	r.count, r.cycle, r.queue = n, cycle, nil
 	for v := range docs {

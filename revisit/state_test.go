@@ -22,9 +22,9 @@ func (p *saver) AppendState(b []byte) []byte {
 	return binary.AppendUvarint(b, uint64(len(p.told)))
 }
 
-func (p *saver) SetState(r *StateReader, docs []Profile, cycle int) {
+func (p *saver) SetState(r *StateReader, docs *Profiles, cycle int) {
 	p.told = make([]string, r.Uint(1<<12))
-	p.restored = fmt.Sprintf("%+v after cycle %d", docs, cycle)
+	p.restored = fmt.Sprintf("%+v after cycle %d", docs.All(), cycle)
 }
 
 // TestRestore brings a second policy to the point of the first, from the state at each cut and the
@@ -47,14 +47,22 @@ func TestRestore(t *testing.T) {
 			p := &saver{}
 			s := NewSite(p)
 			s.Believe = true
-			if err := s.Restore(state, "owner"); err != nil {
-				t.Fatalf("seed %d, cut %d: %v", seed, cut, err)
+			r := rand.New(rand.NewPCG(seed, uint64(cut)))
+			size, err := s.RestorePieces(func(yield func([]byte) bool) {
+				piece := make([]byte, 50)
+				for b, more := state, true; more && len(b) > 0; {
+					n := copy(piece[:1+r.IntN(50)], b)
+					more, b = yield(piece[:n]), b[n:]
+				}
+			}, "owner")
+			if err != nil || size != len(state) {
+				t.Fatalf("seed %d, cut %d: %d bytes of %d: %v", seed, cut, size, len(state), err)
 			}
 			if again, _ := s.AppendState(nil, "owner"); !bytes.Equal(again, state) {
 				t.Fatalf("seed %d, cut %d: the state of what was restored is another one", seed, cut)
 			}
 			at := len(p.told)
-			if want := fmt.Sprintf("%+v after cycle %d", whole.docs, whole.cycle); p.restored != want {
+			if want := fmt.Sprintf("%+v after cycle %d", whole.docs.All(), whole.cycle); p.restored != want {
 				t.Fatalf("seed %d, cut %d: %s, want %s", seed, cut, p.restored, want)
 			}
 			for _, b := range records[cut+1:] {
@@ -147,7 +155,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		s.End()
 		s.BeginFull(9)
-		for v := range s.docs {
+		for v := range s.NumDocuments() {
 			s.Observe(graph.Node(v), Answer{Gone: v%2 == 0})
 		}
 		s.End()

@@ -622,7 +622,11 @@ func (c *checker) records() error {
 		return err
 	}
 	if err := c.v.scan([]byte{tableState}, nil, func(k, val []byte) error {
-		if n, err := numbers(k, 1); err != nil || c.sites[SiteID(n[0])] == nil {
+		if n, err := numbers(k, 2); err == nil { // a further piece
+			if c.sites[SiteID(n[0])] == nil {
+				c.problem(drop(k), "state of a policy %x belongs to no site", k[1:])
+			}
+		} else if n, err := numbers(k, 1); err != nil || c.sites[SiteID(n[0])] == nil {
 			c.problem(drop(k), "state of a policy %x belongs to no site", k[1:])
 		} else if _, n := binary.Uvarint(val); n <= 0 {
 			c.problem(drop(k), "state of the policy of site %x: %v", k[1:], record.ErrCorrupt)

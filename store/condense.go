@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"forage/store/record"
+	"iter"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -341,25 +342,57 @@ func (db *DB) PutRecord(site SiteID, c Cycle, record []byte) error {
 	return db.set(key(tableRecord, uint32(site), uint32(c)), record)
 }
 
+// statePiece is how many bytes of a state stand in one row: that of a site of a million documents has
+// some thirty million, which nobody has to hold at once.
+const statePiece = 64 << 10
+
 // PutState stores what a site's revisit policy knew after cycle c, in place of what was stored
 // before: for that policy it stands for the records of all cycles up to c, which stay for others.
 // The bytes are those of package revisit.
 func (db *DB) PutState(site SiteID, c Cycle, state []byte) error {
-	return db.set(key(tableState, uint32(site)), append(binary.AppendUvarint(nil, uint64(c)), state...))
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	w := db.window()
+	prefix := key(tableState, uint32(site))
+	if err := db.scan(prefix, append(prefix, 0), func(k, _ []byte) error { return w.Delete(k, nil) }); err != nil {
+		return err
+	}
+	n := min(len(state), statePiece)
+	err := w.Set(prefix, append(binary.AppendUvarint(make([]byte, 0, 8+n), uint64(c)), state[:n]...), nil)
+	for i := uint32(1); err == nil && n < len(state); i++ {
+		state = state[n:]
+		n = min(len(state), statePiece)
+		err = w.Set(key(tableState, uint32(site), i), state[:n], nil)
+	}
+	return err
 }
 
-// State returns what PutState stored of a site; nil where there is nothing that can be read. Whether
-// c is right is for the reader of the state to find out.
-func (v *View) State(site SiteID) (c Cycle, state []byte, err error) {
-	b, err := v.get(key(tableState, uint32(site)))
-	if errors.Is(err, ErrNotFound) {
-		return 0, nil, nil
-	}
-	through, n := binary.Uvarint(b)
-	if err != nil || n <= 0 {
-		return 0, nil, err
-	}
-	return Cycle(through), b[n:], nil
+// State returns after which cycle PutState stored what a site's policy knew, and that in pieces, each of
+// which is valid until the next one; nil: there is nothing that can be read. What cannot be read ends
+// the pieces. Whether c and they are right is for the reader of the state to find out.
+func (v *View) State(site SiteID) (c Cycle, pieces iter.Seq[[]byte], err error) {
+	prefix := key(tableState, uint32(site))
+	err = v.scan(prefix, nil, func(k, val []byte) error {
+		if through, n := binary.Uvarint(val); n > 0 && len(k) == len(prefix) {
+			c, pieces = Cycle(through), func(yield func([]byte) bool) { v.statePieces(prefix, yield) }
+		}
+		return errStop
+	})
+	return c, pieces, err
+}
+
+func (v *View) statePieces(prefix []byte, yield func([]byte) bool) {
+	next := uint32(0) // the number of the row
+	_ = v.scan(prefix, nil, func(k, val []byte) error {
+		if next == 0 {
+			_, n := binary.Uvarint(val)
+			val = val[max(0, n):]
+		} else if !bytes.Equal(k[len(prefix):], uint32Bytes(next)) {
+			return errStop
+		}
+		next++
+		return stopped(yield(val))
+	})
 }
 
 // Records calls yield for what PutRecord stored of a site, from a cycle on, the first cycle first,

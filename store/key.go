@@ -30,7 +30,7 @@ const (
 	tableRefetch    = 'o' // site, cycle, id → refetch of an old document
 	tableRecord     = 'w' // site, cycle → what revisit policies are told, in their own format
 	tableRecords    = 'x' // site, first cycle → such records of several cycles, see condense.go
-	tableState      = 't' // site → what its latest policy knew after a cycle, see PutState
+	tableState      = 't' // site → what its latest policy knew after a cycle, see PutState; site, n → further pieces
 	tableSummary    = 'g' // site → what the crawl made of all its documents, see summary.go
 	tableChanged    = 'a' // site, id → document as it was then; site → the latest cycle that it knows of
 	tableHost       = 'h' // origin → host

@@ -79,8 +79,12 @@ func (b *Book) recall(site *store.Site, p *plan.Plan) (*kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, from := &kept{Site: revisit.NewSite(policy), state: len(state)}, through+1
-	if k.Restore(state, owner(p, through)) != nil {
+	k, from := &kept{Site: revisit.NewSite(policy)}, through+1
+	bad := revisit.ErrState
+	if state != nil {
+		k.state, bad = k.RestorePieces(state, owner(p, through))
+	}
+	if bad != nil {
 		if policy, err = paper.New(p.Policy, p.Config); err != nil { // the other one may know part of it
 			return nil, err
 		}

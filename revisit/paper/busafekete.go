@@ -227,9 +227,9 @@ func (p *BusaFekete) AppendState(b []byte) []byte {
 }
 
 // SetState reads what is known of the documents and their signals.
-func (p *BusaFekete) SetState(r *revisit.StateReader, docs []revisit.Profile, cycle int) {
+func (p *BusaFekete) SetState(r *revisit.StateReader, docs *revisit.Profiles, cycle int) {
 	p.refresher.SetState(r, docs, cycle)
-	p.signals = make([]signalled, len(docs))
+	p.signals = make([]signalled, docs.Len())
 	for i := range p.signals {
 		s := &p.signals[i]
 		*s = signalled{all: int32(r.Uint(math.MaxInt32)), since: int32(r.Uint(math.MaxInt32)), cycle: int32(cycle), worth: r.Float()}

@@ -157,10 +157,11 @@ func (p *ListsFirst) AppendState(b []byte) []byte {
 }
 
 // SetState reads what is known of the documents.
-func (p *ListsFirst) SetState(r *revisit.StateReader, docs []revisit.Profile, cycle int) {
-	p.cycle, p.docs = cycle, make([]listed, len(docs))
+func (p *ListsFirst) SetState(r *revisit.StateReader, docs *revisit.Profiles, cycle int) {
+	p.cycle, p.docs = cycle, make([]listed, docs.Len())
 	for v := range p.docs {
+		d := docs.At(graph.Node(v))
 		last := int32(cycle) - int32(r.Uint(uint64(cycle)))
-		p.docs[v] = listed{last: last, misses: int32(r.Uint(math.MaxInt32)), rank: rankOf(&docs[v])}
+		p.docs[v] = listed{last: last, misses: int32(r.Uint(math.MaxInt32)), rank: rankOf(&d)}
 	}
 }

@@ -271,8 +271,8 @@ func readLook(r *revisit.StateReader) look {
 }
 
 // SetState reads what is known of the documents.
-func (p *refresher) SetState(r *revisit.StateReader, docs []revisit.Profile, cycle int) {
-	p.cycle, p.docs = cycle, make([]watched, len(docs))
+func (p *refresher) SetState(r *revisit.StateReader, docs *revisit.Profiles, cycle int) {
+	p.cycle, p.docs = cycle, make([]watched, docs.Len())
 	p.now = revisit.Time(r.Int())
 	p.spent = int(r.Uint(math.MaxInt32))
 	for v := range p.docs {

@@ -142,8 +142,8 @@ func (p *timetable) AppendState(b []byte) []byte {
 }
 
 // SetState reads the timetable.
-func (p *timetable) SetState(r *revisit.StateReader, docs []revisit.Profile, cycle int) {
-	p.cycle, p.docs = cycle, make([]entry, len(docs))
+func (p *timetable) SetState(r *revisit.StateReader, docs *revisit.Profiles, cycle int) {
+	p.cycle, p.docs = cycle, make([]entry, docs.Len())
 	for v := range p.docs {
 		taken := int32(cycle) - int32(r.Uint(uint64(cycle)))
 		p.docs[v] = entry{taken: taken, due: r.Float(), interval: r.Float(), modified: r.Float()}
