@@ -31,7 +31,7 @@ import (
 // confidence bound has it (Optimism).
 //
 // Time of a cycle O(documents + (k + documents not alike) log documents + patterns shown), memory
-// some 40 bytes a document and 12 for each pattern found that a document shows. Each of its parts
+// some 30 bytes a document and 12 for each pattern found that a document shows. Each of its parts
 // has a file: bestclock.go (time), bestpatterns.go (what shows what), bestranking.go (which is worth
 // most), beststate.go (the state to be kept), prior.go (the numbers). This file has the events in the
 // order in which a cycle brings them.

@@ -24,7 +24,7 @@ type keptPolicy struct {
 	policy *kept
 }
 
-// maxPolicyDocuments bounds the documents that the policies kept know, at some hundred bytes each.
+// maxPolicyDocuments bounds the documents that the policies kept know, at some 80 bytes each.
 const maxPolicyDocuments = 1 << 20
 
 // take takes out what a plan needs at a site; nil: it is not here.
