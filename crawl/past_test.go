@@ -1,15 +1,19 @@
 package crawl
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"forage/crawl/scope"
+	"forage/explore/yield"
 	"forage/internal/software"
 	"forage/store"
 )
@@ -108,6 +112,42 @@ func TestLearnedAnew(t *testing.T) {
 					t.Error("nothing was compared")
 				}
 			})
+		}
+	}
+}
+
+// TestPast compares the order in which events are told with that of a sorted list of those that are known,
+// with URLs of all lengths.
+func TestPast(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var p past
+	var want []event
+	for step := range 5000 {
+		if r.IntN(5) < 3 {
+			long := []int{5, 50, 2000, maxURL - 1, maxURL, maxURL + 1, 2 * pieceSize}[min(6, r.IntN(7)*r.IntN(7)*r.IntN(7)/30)]
+			e := event{at: uint32(step + r.IntN(500)), url: strings.Repeat("x", r.IntN(long+1)), left: r.IntN(2) == 0, o: yield.Outcome(r.IntN(8))}
+			want = append(want, e)
+			p.add(e)
+			continue
+		}
+		slices.SortStableFunc(want, func(a, b event) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.url, b.url), cmp.Compare(a.o, b.o))
+		})
+		n := uint32(step + r.IntN(100))
+		e, ok := p.next(n)
+		if ok != (len(want) > 0 && want[0].at <= n) {
+			t.Fatalf("step %d: an event is there: %t", step, ok)
+		}
+		if ok {
+			if is := want[0]; e.at != is.at || e.url != is.url || e.o != is.o {
+				t.Fatalf("step %d: event at %d of %d bytes, want that at %d of %d", step, e.at, len(e.url), is.at, len(is.url))
+			}
+			want = want[1:]
+		}
+	}
+	for _, in := range p.pieces {
+		if in.uses == 0 && in.b == nil && len(p.pieces) > len(want)+1 {
+			t.Fatal("pieces are kept that nothing is in")
 		}
 	}
 }
