@@ -90,6 +90,7 @@ func (s *site) target(i uint64, k int) uint64 {
 
 func (s *site) page(b []byte, i uint64) []byte {
 	b = fmt.Appendf(b, "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>Page %d</title></head>\n<body><main class=text><h1>Page %d</h1>\n", i, i)
+	b = append(strconv.AppendUint(append(b, "<p>On "...), mix(i), 36), ".</p>\n"...) // else a crawl could leave out rows of pages that say the same
 	for k := range s.links {
 		b = append(b, s.text[(i+uint64(k))%uint64(len(s.text))]...)
 		t := s.target(i, k)
