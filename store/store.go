@@ -284,14 +284,19 @@ const blockCache = 32 << 20
 
 func options(files *disk, opt Options) *pebble.Options {
 	o := &pebble.Options{
-		FS:                 files,
-		CacheSize:          int64(2*opt.MemTable) + blockCache,
-		MemTableSize:       opt.MemTable,
-		MaxOpenFiles:       256,
-		FormatMajorVersion: pebble.FormatNewest,
-		ReadOnly:           opt.ReadOnly,
-		ErrorIfNotExists:   opt.MustExist,
-		Logger:             engineLog{files},
+		FS:           files,
+		CacheSize:    int64(2*opt.MemTable) + blockCache,
+		MemTableSize: opt.MemTable,
+		MaxOpenFiles: 256,
+		// The first level is merged into the next one when it is sixteen layers deep, not four, and what is deleted
+		// goes with that, not by itself: the queue is read from where it was left. A key is looked up in more tables,
+		// most of which their filters exclude.
+		L0CompactionThreshold: 16,
+		L0StopWritesThreshold: 48,
+		FormatMajorVersion:    pebble.FormatNewest,
+		ReadOnly:              opt.ReadOnly,
+		ErrorIfNotExists:      opt.MustExist,
+		Logger:                engineLog{files},
 		// Without this the database ends the process. Whoever reads is told, see readError.
 		EventListener: &pebble.EventListener{
 			DataCorruption: func(pebble.DataCorruptionInfo) {},
@@ -312,6 +317,7 @@ func options(files *disk, opt Options) *pebble.Options {
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
+	o.Experimental.TombstoneDenseCompactionThreshold = -1
 	return o
 }
 
