@@ -25,14 +25,20 @@
 //     without any delay between them, so that shared hosting is not strangled.
 //   - For a host whose delay is 0 (SetDelay, Config.Delay) the response-time delay and the bound
 //     of addresses are off, and it may have all of Config.Parallel. Crawl delays and Retry-After
-//     stay; a host with a crawl delay has one request out.
+//     stay; a host with a crawl delay has one request out. Such hosts take turns: it is that one's
+//     which was asked longest ago.
+//   - A host of which nobody knows whether it answers, since it was not asked yet, or did not when it
+//     was asked last, is on trial. Requests to such hosts may stay unanswered for as long as their limit is, so
+//     that they never have all of Config.Parallel, and little of it while they keep
+//     others from being asked.
 //
-// Memory: some 200 bytes for each host known, and at most Config.MaxHeld items, or one for
+// Memory: some 250 bytes for each host known, and at most Config.MaxHeld items, or one for
 // each host that is due if these are more. Hosts that wait long hold none.
 package frontier
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 	"time"
@@ -105,25 +111,45 @@ type Queue[T any] struct {
 	backlog Backlog[T]
 	hosts   map[Host]*host[T]
 	addrs   map[netip.Addr]*addr[T]
-	heap    heap.Heap[*host[T]] // those that may be acquired, in the order of sooner
+	heaps   [3]heap.Heap[*host[T]] // those that may be acquired, in the order of sooner, by record
+	epoch   time.Time              // what since counts from: the first time that was met
 	seq     uint64
 	out     int // requests out
 	held    int // items in the queues
+	lined   int // hosts in the lines of addresses
+
+	trials  []*host[T] // hosts on trial with a request out
+	trying  int        // their requests
+	again   int        // of these, those to hosts that did not answer before
+	allowed int        // of trying, at most
 }
 
 type host[T any] struct {
-	id    Host
-	queue []T // items held; queue[head:] are to be fetched
-	head  int
-	more  bool // the backlog may have items
-	out   int
-	addr  *addr[T]
-	delay time.Duration // least gap between two requests
-	seq   uint64        // order of hosts that are due at the same time
-	pos   int           // in the heap; -1: not there
-	line  bool          // waits in addr's line
+	id     Host
+	queue  []T // items held; queue[head:] are to be fetched
+	head   int
+	more   bool // the backlog may have items
+	out    int
+	addr   *addr[T]
+	delay  time.Duration // least gap between two requests
+	turn   time.Duration // since when it was acquired last
+	due    time.Duration // since when it may be acquired; its place in the heap
+	seq    uint64        // order of hosts that are due at the same time
+	pos    int           // in its heap; -1: not there
+	trial  int           // in the queue's trials; -1: not there
+	record record        // how it did when it was asked last
+	line   bool          // waits in addr's line
 	State
 }
+
+// A record is what is known of whether a host answers. A host is on trial unless it is sure.
+type record uint8
+
+const (
+	strange record = iota // it was not asked yet
+	silent                // it did not answer
+	sure                  // it did
+)
 
 // An addr is an IP address and the hosts that wait for one of its slots.
 type addr[T any] struct {
@@ -139,14 +165,28 @@ func New[T any](cfg Config, backlog Backlog[T]) *Queue[T] {
 	cfg.PerAddr = cmp.Or(cfg.PerAddr, 8)
 	cfg.Batch = cmp.Or(cfg.Batch, 256)
 	cfg.MaxHeld = cmp.Or(cfg.MaxHeld, 1<<16)
-	return &Queue[T]{cfg: cfg, backlog: backlog, hosts: map[Host]*host[T]{}, addrs: map[netip.Addr]*addr[T]{},
-		heap: heap.Heap[*host[T]]{Before: sooner[T], Moved: func(h *host[T], pos int) { h.pos = pos }}}
+	q := &Queue[T]{cfg: cfg, backlog: backlog, hosts: map[Host]*host[T]{}, addrs: map[netip.Addr]*addr[T]{}, allowed: max(1, cfg.Parallel/2)}
+	for i := range q.heaps {
+		q.heaps[i] = heap.Heap[*host[T]]{Before: sooner[T], Moved: func(h *host[T], pos int) { h.pos = pos }}
+	}
+	return q
+}
+
+// since is t as it is compared: a number, which is smaller to keep.
+func (q *Queue[T]) since(t time.Time) time.Duration {
+	if t.IsZero() {
+		return math.MinInt64
+	}
+	if q.epoch.IsZero() {
+		q.epoch = t
+	}
+	return t.Sub(q.epoch)
 }
 
 func (q *Queue[T]) host(id Host) *host[T] {
 	h := q.hosts[id]
 	if h == nil {
-		h = &host[T]{id: id, pos: -1, delay: q.cfg.Delay}
+		h = &host[T]{id: id, pos: -1, trial: -1, turn: math.MinInt64, delay: q.cfg.Delay}
 		q.hosts[id] = h
 	}
 	return h
@@ -168,10 +208,14 @@ func (q *Queue[T]) Wake(id Host) {
 // at most PerAddr of them for each request that ends, or when its backlog has run dry.
 func (q *Queue[T]) Acquire(now time.Time) (id Host, item T, next time.Time, ok bool) {
 	if q.out >= q.cfg.Parallel {
+		q.crowd(now)
 		return
 	}
-	for q.heap.Len() > 0 {
-		h := q.heap.Items[0]
+	for {
+		h := q.top()
+		if h == nil {
+			return
+		}
 		if h.Next.After(now) {
 			return id, item, h.Next, false
 		}
@@ -179,6 +223,7 @@ func (q *Queue[T]) Acquire(now time.Time) (id Host, item T, next time.Time, ok b
 			q.remove(h)
 			h.line = true
 			h.addr.line = append(h.addr.line, h)
+			q.lined++
 			continue
 		}
 		if h.head == len(h.queue) {
@@ -192,13 +237,106 @@ func (q *Queue[T]) Acquire(now time.Time) (id Host, item T, next time.Time, ok b
 		clear(h.queue[h.head : h.head+1])
 		h.head++
 		q.held--
+		h.turn = q.since(now)
 		q.count(h, 1)
 		q.seq++
 		h.seq = q.seq // others that are due come first
 		q.place(h)
 		return h.id, item, next, true
 	}
-	return
+}
+
+// top is the host that is due first, of those that may be acquired; nil: there is none.
+func (q *Queue[T]) top() (first *host[T]) {
+	for r := range q.heaps {
+		all := q.heaps[r].Items
+		switch r := record(r); {
+		case len(all) == 0, r != sure && q.trying >= q.allowed, r == silent && q.again >= q.mostAgain():
+		case first == nil || sooner(all[0], first):
+			first = all[0]
+		}
+	}
+	return first
+}
+
+func (q *Queue[T]) heap(h *host[T]) *heap.Heap[*host[T]] { return &q.heaps[h.record] }
+
+// slowAfter is how long an answer takes at least that is slow to come: a host which does not answer
+// has its request out for longer, most others for less.
+const slowAfter = time.Second
+
+// least is how many requests hosts on trial may have out whatever happens, and most how many at most,
+// so that as many are left to others.
+func (q *Queue[T]) least() int { return max(1, q.cfg.Parallel/8) }
+func (q *Queue[T]) most() int  { return max(1, q.cfg.Parallel-q.least()) }
+
+// mostAgain is how many requests hosts may have out that did not answer before: those that still do not
+// are given more time then, in which others may turn out to have much to be fetched.
+func (q *Queue[T]) mostAgain() int { return max(1, q.cfg.Parallel/4) }
+
+// crowd has hosts on trial get the least from now on if they keep others waiting: all requests are out, some
+// of them to hosts on trial that are slow to answer, and another host is due. Each that answers gives them
+// one more, and so does each that does not while no other host is due.
+func (q *Queue[T]) crowd(now time.Time) {
+	if q.allowed <= q.least() || !q.waiting(now) {
+		return
+	}
+	long := q.since(now) - slowAfter
+	if slices.ContainsFunc(q.trials, func(h *host[T]) bool { return h.turn < long }) {
+		q.allowed = q.least()
+	}
+}
+
+// waiting reports whether a host is due that is not on trial.
+func (q *Queue[T]) waiting(now time.Time) bool {
+	all := q.heaps[sure].Items
+	return len(all) > 0 && !all[0].Next.After(now)
+}
+
+// know notes whether h answered when it was asked. It is out of its heap then, until settle.
+func (q *Queue[T]) know(h *host[T], answers bool, now time.Time) {
+	if h.record != sure && (answers || !q.waiting(now)) {
+		q.allowed = min(q.allowed+1, q.most())
+	}
+	is := silent
+	if answers {
+		is = sure
+	}
+	if h.record == is {
+		return
+	}
+	if h.pos >= 0 {
+		q.remove(h)
+	}
+	q.tell(h, -h.out)
+	h.record = is
+	q.tell(h, h.out)
+	q.enlist(h)
+}
+
+// tell counts n requests of h more among those to hosts on trial, where it is.
+func (q *Queue[T]) tell(h *host[T], n int) {
+	if h.record != sure {
+		q.trying += n
+	}
+	if h.record == silent {
+		q.again += n
+	}
+}
+
+// enlist puts h among the trials or takes it out of them, as its state demands.
+func (q *Queue[T]) enlist(h *host[T]) {
+	switch want := h.record != sure && h.out > 0; {
+	case want && h.trial < 0:
+		h.trial = len(q.trials)
+		q.trials = append(q.trials, h)
+	case !want && h.trial >= 0:
+		last := q.trials[len(q.trials)-1]
+		q.trials[h.trial], last.trial = last, h.trial
+		q.trials[len(q.trials)-1] = nil
+		q.trials = q.trials[:len(q.trials)-1]
+		h.trial = -1
+	}
 }
 
 func (q *Queue[T]) fill(h *host[T]) {
@@ -214,6 +352,7 @@ func (q *Queue[T]) Release(id Host, now time.Time, a Answer) {
 	if h.out == 0 {
 		panic("frontier: Release without Acquire")
 	}
+	q.know(h, a.Kind != Failed, now)
 	q.count(h, -1)
 	h.Last = now
 	delay := h.gap()
@@ -242,7 +381,7 @@ func (q *Queue[T]) Release(id Host, now time.Time, a Answer) {
 			h.Paused, h.Reason = true, "blocked by the site: challenge pages, one after another"
 		}
 	}
-	if t := now.Add(wait); t.After(h.Next) {
+	if t := now.Add(wait); wait > 0 && t.After(h.Next) {
 		h.Next = t
 	}
 	q.place(h)
@@ -291,7 +430,7 @@ func (h *host[T]) gap() time.Duration { return max(h.delay, min(h.CrawlDelay, Ma
 
 // stretch has a gap that has become longer count from the end of the last request.
 func (h *host[T]) stretch() {
-	if h.Last.IsZero() {
+	if h.Last.IsZero() || h.gap() == 0 {
 		return
 	}
 	if t := h.Last.Add(h.gap()); t.After(h.Next) {
@@ -305,7 +444,7 @@ func (q *Queue[T]) SetDelay(id Host, d time.Duration) {
 	h := q.host(id)
 	h.delay = d
 	h.stretch()
-	h.unline() // without a delay it need not wait for its address
+	q.unline(h) // without a delay it need not wait for its address
 	q.place(h)
 	q.call(h.addr)
 }
@@ -347,7 +486,7 @@ func (q *Queue[T]) leave(h *host[T]) {
 	if a == nil {
 		return
 	}
-	h.unline()
+	q.unline(h)
 	h.addr = nil
 	if a.refs--; a.refs == 0 {
 		delete(q.addrs, a.ip)
@@ -357,9 +496,10 @@ func (q *Queue[T]) leave(h *host[T]) {
 }
 
 // unline takes h out of the line that it waits in, if any. O(line).
-func (h *host[T]) unline() {
+func (q *Queue[T]) unline(h *host[T]) {
 	if h.line {
 		h.line = false
+		q.lined--
 		i := slices.Index(h.addr.line, h)
 		h.addr.line = slices.Delete(h.addr.line, i, i+1)
 	}
@@ -393,7 +533,7 @@ func (q *Queue[T]) State(id Host) State {
 func (q *Queue[T]) Restore(id Host, s State) {
 	h := q.host(id)
 	h.State = s
-	h.unline()
+	q.unline(h)
 	q.place(h)
 	q.call(h.addr)
 }
@@ -424,13 +564,9 @@ type Stats struct {
 	Held   int // items in memory
 }
 
-// Stats counts. O(addresses).
+// Stats counts. O(1).
 func (q *Queue[T]) Stats() Stats {
-	s := Stats{Hosts: len(q.hosts), Active: q.heap.Len(), Out: q.out, Held: q.held}
-	for _, a := range q.addrs {
-		s.Lined += len(a.line)
-	}
-	return s
+	return Stats{Hosts: len(q.hosts), Active: q.heaps[strange].Len() + q.heaps[silent].Len() + q.heaps[sure].Len(), Lined: q.lined, Out: q.out, Held: q.held}
 }
 
 // full reports whether h may not be asked because its address has no slot left.
@@ -443,6 +579,8 @@ func (h *host[T]) full(perAddr int) bool {
 func (q *Queue[T]) count(h *host[T], n int) {
 	h.out += n
 	q.out += n
+	q.tell(h, n)
+	q.enlist(h)
 	a := h.addr
 	if a == nil {
 		return
@@ -461,6 +599,7 @@ func (q *Queue[T]) call(a *addr[T]) {
 		h := a.line[0]
 		a.line = a.line[1:]
 		h.line = false
+		q.lined--
 		if q.settle(h); h.pos >= 0 {
 			free--
 		}
@@ -474,32 +613,34 @@ func (q *Queue[T]) place(h *host[T]) {
 	}
 }
 
-// settle puts h into the heap, moves it, or takes it out, as its state demands.
+// settle puts h into its heap, moves it, or takes it out, as its state demands.
 func (q *Queue[T]) settle(h *host[T]) {
 	most := 1
+	h.due = q.since(h.Next)
 	if h.delay == 0 && h.CrawlDelay == 0 {
 		most = q.cfg.Parallel
+		h.due = max(h.due, h.turn)
 	}
 	switch want := !h.Paused && !h.line && h.out < most && (h.more || h.head < len(h.queue)); {
 	case want && h.pos < 0:
-		q.heap.Push(h)
+		q.heap(h).Push(h)
 	case want:
-		q.heap.Fix(h.pos)
+		q.heap(h).Fix(h.pos)
 	case h.pos >= 0:
 		q.remove(h)
 	}
 }
 
 func (q *Queue[T]) remove(h *host[T]) {
-	q.heap.Remove(h.pos)
+	q.heap(h).Remove(h.pos)
 	h.pos = -1
 }
 
 // sooner is the order of the hosts that may be acquired: by the time at which each is due, then
 // by whose turn it is.
 func sooner[T any](a, b *host[T]) bool {
-	if c := a.Next.Compare(b.Next); c != 0 {
-		return c < 0
+	if a.due != b.due {
+		return a.due < b.due
 	}
 	if a.seq != b.seq {
 		return a.seq < b.seq

@@ -19,6 +19,9 @@ type model struct {
 	cfg   Config
 	hosts []*modelHost
 	out   int
+
+	allowed int // requests to hosts on trial
+	grown   int // whether that may have grown by one with the request that ended last: 0 no, 1 perhaps, 2 certainly
 }
 
 type modelHost struct {
@@ -32,6 +35,8 @@ type modelHost struct {
 	paused  bool
 	out     int
 	ip      netip.Addr
+	turn    time.Time // when it was given last
+	record  record
 }
 
 func (m *model) alone(h *modelHost) bool { return h.delay > 0 || h.crawl > 0 }
@@ -46,8 +51,78 @@ func (m *model) outAt(ip netip.Addr) (n int) {
 	return n
 }
 
+// due is when h may be given: hosts that may have several requests out take turns.
+func (m *model) due(h *modelHost) time.Time {
+	if !m.alone(h) && h.turn.After(h.next) {
+		return h.turn
+	}
+	return h.next
+}
+
+// trying counts the requests out to hosts on trial.
+func (m *model) trying() (n int) {
+	for _, h := range m.hosts {
+		if h.record != sure {
+			n += h.out
+		}
+	}
+	return n
+}
+
+// again counts those to hosts that did not answer when they were asked last.
+func (m *model) again() (n int) {
+	for _, h := range m.hosts {
+		if h.record == silent {
+			n += h.out
+		}
+	}
+	return n
+}
+
+// onTrial reports whether h must wait for others on trial.
+func (m *model) onTrial(h *modelHost) bool {
+	return h.record != sure && m.trying() >= m.allowed || h.record == silent && m.again() >= max(1, m.cfg.Parallel/4)
+}
+
+// least is what hosts on trial may have out at least.
+func (m *model) least() int { return max(1, m.cfg.Parallel/8) }
+
+// waits reports whether a host is due that is not on trial, and whether one may be, which is found to have
+// nothing, or others to have the slots of its address, when its turn comes.
+func (m *model) waits(now time.Time) (waits, may bool) {
+	for _, h := range m.hosts {
+		if h.record == sure && !h.paused && !h.next.After(now) {
+			may = true
+			waits = waits || m.free(h)
+		}
+	}
+	return waits, may
+}
+
+// crowd is what Acquire must do with allowed while all requests are out: hosts on trial are down to the
+// least where they must be, and only where they may.
+func (m *model) crowd(now time.Time, allowed int) (ok bool) {
+	slow := false
+	for _, h := range m.hosts {
+		slow = slow || h.record != sure && h.out > 0 && h.turn.Before(now.Add(-slowAfter))
+	}
+	waits, may := m.waits(now)
+	was := m.allowed
+	m.allowed = allowed
+	switch {
+	case was <= m.least() || !slow || !may:
+		return allowed == was
+	case waits:
+		return allowed == m.least()
+	}
+	return allowed == was || allowed == m.least()
+}
+
 // free reports whether h could be given, were it due.
 func (m *model) free(h *modelHost) bool {
+	if m.onTrial(h) {
+		return false
+	}
 	most := m.cfg.Parallel
 	if m.alone(h) {
 		most = 1
@@ -57,13 +132,26 @@ func (m *model) free(h *modelHost) bool {
 
 // slow is what SetDelay and SetCrawlDelay must do: the gap counts from the last request.
 func (m *model) slow(h *modelHost) {
-	if from := h.ended.Add(max(h.delay, min(h.crawl, MaxDelay))); !h.ended.IsZero() && from.After(h.next) {
+	if from := h.ended.Add(max(h.delay, min(h.crawl, MaxDelay))); m.alone(h) && !h.ended.IsZero() && from.After(h.next) {
 		h.next = from
 	}
 }
 
 // end is what Release must do, in the words of the package comment.
 func (m *model) end(h *modelHost, now time.Time, a Answer) {
+	most := max(1, m.cfg.Parallel-m.least())
+	m.grown = 0 // it must not grow
+	if h.record != sure && m.allowed < most {
+		switch waits, may := m.waits(now); {
+		case a.Kind != Failed || !may:
+			m.grown = 2 // it must
+		case !waits:
+			m.grown = 1 // it may
+		}
+	}
+	if h.record = silent; a.Kind != Failed {
+		h.record = sure
+	}
 	h.out--
 	m.out--
 	h.ended = now
@@ -90,7 +178,7 @@ func (m *model) end(h *modelHost, now time.Time, a Answer) {
 			}
 		}
 	}
-	if now.Add(wait).After(h.next) {
+	if wait > 0 && now.Add(wait).After(h.next) {
 		h.next = now.Add(wait)
 	}
 }
@@ -146,7 +234,7 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 	}
 	src := &source{t: t, items: map[Host][]int{}}
 	q := New(cfg, src)
-	m := &model{cfg: cfg}
+	m := &model{cfg: cfg, allowed: max(1, cfg.Parallel/2)}
 	numHosts, numAddrs := 1+r.IntN(12), 1+r.IntN(4)
 	calm := r.IntN(2) == 0 // without commands from outside
 	total, given, item := 0, 0, 0
@@ -199,7 +287,7 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 					if len(src.items[Host(h)]) != len(mh.items) {
 						t.Fatalf("step %d: host %d was dropped with items", step, h)
 					}
-					mh.ip = netip.Addr{}
+					mh.ip, mh.turn, mh.record = netip.Addr{}, time.Time{}, strange
 					q.Restore(Host(h), s)
 					q.SetDelay(Host(h), mh.delay)
 					q.Wake(Host(h))
@@ -216,6 +304,9 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 		}
 		id, got, next, ok := q.Acquire(now)
 		trace = append(trace, fmt.Sprint(id, got, next, ok))
+		if full := m.out >= cfg.Parallel; full && !m.crowd(now, q.allowed) || q.allowed != m.allowed {
+			t.Errorf("step %d: %d requests to hosts on trial are allowed, model has %d", step, q.allowed, m.allowed)
+		}
 		if s := q.Stats(); s.Held > src.taken || s.Held > cfg.MaxHeld+numHosts || s.Out != m.out+map[bool]int{true: 1}[ok] {
 			t.Errorf("step %d: %+v, %d taken, model has %d out", step, s, src.taken, m.out)
 		}
@@ -273,6 +364,10 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 				}
 				q.Release(Host(d.h), now, a)
 				m.end(m.hosts[d.h], now, a)
+				if by := q.allowed - m.allowed; by < m.grown/2 || by > (m.grown+1)/2 {
+					t.Errorf("step %d: %d requests to hosts on trial are allowed after %d, want growth %d", step, q.allowed, m.allowed, m.grown)
+				}
+				m.allowed = q.allowed
 				if s := q.State(Host(d.h)); !s.Next.Equal(m.hosts[d.h].next) || s.Paused != m.hosts[d.h].paused {
 					t.Errorf("step %d: host %d: %+v, model %+v", step, d.h, s, m.hosts[d.h])
 				}
@@ -288,6 +383,8 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 			t.Errorf("step %d: host %d gave %d, want %v", step, id, got, h.items)
 		case h.paused:
 			t.Errorf("step %d: host %d is paused", step, id)
+		case m.onTrial(h):
+			t.Errorf("step %d: host %d is on trial, and %d requests to such are out, %d again", step, id, m.trying(), m.again())
 		case h.out > 0 && m.alone(h):
 			t.Errorf("step %d: host %d has a request out", step, id)
 		case h.next.After(now):
@@ -296,10 +393,11 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 			t.Errorf("step %d: address %v has %d requests out", step, h.ip, m.outAt(h.ip))
 		}
 		for i, o := range m.hosts { // who waited longest comes first, where addresses do not matter
-			if calm && cfg.Delay == 0 && m.free(o) && o.next.Before(h.next) {
-				t.Errorf("step %d: host %d, due at %v, before host %d, due at %v", step, id, h.next, i, o.next)
+			if calm && cfg.Delay == 0 && m.free(o) && m.due(o).Before(m.due(h)) {
+				t.Errorf("step %d: host %d, due at %v, before host %d, due at %v", step, id, m.due(h), i, m.due(o))
 			}
 		}
+		h.turn = now
 		h.out++
 		m.out++
 		// The caller looks its address up, which may send it back.
