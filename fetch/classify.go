@@ -19,6 +19,9 @@ const smallBody = 16 << 10
 // classify fills o from the status, the header and as much of the body as the answer deserves, and
 // as comes before end.
 func (c *Client) classify(ctx context.Context, r *Request, o *Outcome, body io.Reader, end time.Time) {
+	if o.wait != nil {
+		o.wait.Stop()
+	}
 	o.ContentType = o.Header.Get("Content-Type")
 	o.ETag = o.Header.Get("ETag")
 	o.LastModified = o.Header.Get("Last-Modified")

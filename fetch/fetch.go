@@ -191,7 +191,12 @@ type Request struct {
 	LastModified string // sent as If-Modified-Since, verbatim; "" means none
 	Any          bool   // read a body of any type: for what should be a sitemap, a feed, robots.txt
 	MaxBody      int64  // 0 means the client's; never more than the client's
-	Buffer       []byte // Outcome.Body is built in its storage; the caller takes it back with Body
+
+	// Wait is how long to wait for the header block, connection and all, where that is less than Config
+	// says; 0: what Config says. It is for hosts that may not answer at all.
+	Wait time.Duration
+
+	Buffer []byte // Outcome.Body is built in its storage; the caller takes it back with Body
 
 	// Stream, if set, is called with the first bytes of a body, at least 1,445 or all, where the Class is
 	// OK and Kind is known. The function that it returns, unless that is nil, is called with the body, to
@@ -219,10 +224,22 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 		c.fail(o, err)
 		return o, ctx.Err()
 	}
+	rctx, cut := ctx, context.CancelCauseFunc(nil)
+	if r.Wait > 0 {
+		rctx, cut = context.WithCancelCause(ctx)
+		o.wait = time.AfterFunc(r.Wait, func() { cut(&failure{Timeout, "no answer within " + r.Wait.String()}) })
+	}
 	if c.cfg.Proxy == nil {
-		c.direct(ctx, u, r, o, start, false)
+		c.direct(rctx, u, r, o, start, false)
 	} else {
-		c.byNetHTTP(ctx, u, r, o, start, nil)
+		c.byNetHTTP(rctx, u, r, o, start, nil)
+	}
+	if o.wait != nil {
+		o.wait.Stop()
+		if late, ok := context.Cause(rctx).(*failure); ok && ctx.Err() == nil && o.Status == 0 {
+			o.Class, o.Reason = late.class, late.reason
+		}
+		cut(nil)
 	}
 	o.Elapsed = time.Since(start)
 	err = ctx.Err()

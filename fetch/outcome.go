@@ -126,6 +126,8 @@ type Outcome struct {
 	Elapsed time.Duration  // from the request to the end
 	Wire    int64          // bytes of header block and body, as transferred
 
+	wait *time.Timer // ends Request.Wait; nil: there is none
+
 	streamed bool      // Body went to what Request.Stream returned
 	reading  int64     // bytes that reading takes while that goes on
 	end      time.Time // of that; zero: none
