@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,24 +14,23 @@ import (
 	"forage/store"
 )
 
-// addSeeds makes the sites of seeds, or changes the rules of those that exist, and returns
-// them, each once, in the order of the seeds. It adds nothing if one of the seeds is no URL, or
-// its rules do not work. O(seeds, URLs known of new sites).
-func (c *Crawl) addSeeds(seeds []scope.Seed, log *slog.Logger) ([]*store.Site, error) {
-	last, err := c.db.LastCycle()
-	if err != nil {
-		return nil, err
-	}
-	urls, rules := make([]string, len(seeds)), make([]store.Rules, len(seeds))
+// checkSeeds returns seeds with their URLs in normal form and with what belongs to their sites. Errors:
+// a seed that is no URL, rules that do not work, ctx's own.
+func checkSeeds(ctx context.Context, seeds []scope.Seed) ([]scope.Seed, error) {
+	good := make([]scope.Seed, len(seeds))
 	for i, seed := range seeds {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		r := seed.Rules
 		if r.Scope == "" {
 			r.Scope = scope.Kinds[0]
 		}
-		if urls[i], err = scope.Normalise(seed.URL, r.IgnoreParams); err != nil {
+		url, err := scope.Normalise(seed.URL, r.IgnoreParams)
+		if err != nil {
 			return nil, fmt.Errorf("seed %q: %w", seed.URL, err)
 		}
-		if r.Within, err = scope.Within(r.Scope, urls[i]); err != nil {
+		if r.Within, err = scope.Within(r.Scope, url); err != nil {
 			return nil, err
 		}
 		if _, err := scope.New(&r); err != nil {
@@ -39,67 +39,105 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, log *slog.Logger) ([]*store.Site, e
 		if _, err := scope.Addresses(&r); err != nil {
 			return nil, err
 		}
-		rules[i] = r
+		good[i] = scope.Seed{URL: url, Rules: r}
 	}
-	type given struct {
-		site store.SiteID
-		url  string
+	return good, nil
+}
+
+// A seeded site is one that is to be visited. docs are all of its documents where it is new and has
+// none but seeds; nil: the store has them.
+type seeded struct {
+	*store.Site
+	docs []*store.Doc
+}
+
+// addSeeds makes the sites of seeds that were checked, or changes the rules of those that exist, and
+// returns them, each once, in the order of the seeds. strays are the documents that a new site may
+// adopt. O(seeds, URLs known of new sites).
+func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([]seeded, error) {
+	last, err := c.db.LastCycle()
+	if err != nil {
+		return nil, err
 	}
-	var sites, fresh []*store.Site
-	before := map[*store.Site]store.Rules{} // those that sites had
-	byName, known := map[string]*store.Site{}, map[given]bool{}
-	of := make([]*store.Site, len(seeds))
-	for i, url := range urls {
-		name := rules[i].Within
-		s := byName[name]
-		if s == nil {
-			s, err = c.db.SiteNamed(name)
+	type entry struct {
+		*store.Site
+		fresh bool
+		was   store.Rules // of one that exists
+		urls  []string
+		known map[string]bool // its seeds
+	}
+	var sites []*entry
+	byName := map[string]*entry{}
+	for _, seed := range seeds {
+		url, name := seed.URL, seed.Rules.Within
+		e := byName[name]
+		if e == nil {
+			e = &entry{known: map[string]bool{}}
+			e.Site, err = c.db.SiteNamed(name)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				// Its first cycle will have the next number that is free.
-				s = &store.Site{Name: name, State: store.SiteCrawling, FirstCycle: last + 1, LastCycle: last + 1}
-				s.Rules = rules[i]
-				if err = c.db.AddSite(s); err == nil {
-					fresh = append(fresh, s)
+				e.Site, e.fresh = &store.Site{Name: name, State: store.SiteCrawling, FirstCycle: last + 1, LastCycle: last + 1}, true
+			case err != nil:
+				return nil, err
+			default:
+				if open := c.sites[e.ID]; open != nil {
+					e.Site = open.Site // what a cycle works on is not to be overwritten
 				}
-			case err == nil:
-				if open := c.sites[s.ID]; open != nil {
-					s = open.Site // what a cycle works on is not to be overwritten
-				}
-				before[s] = s.Rules
-				s.Rules = rules[i]
+				e.was = e.Rules
 			}
-			if err != nil {
+			e.Rules = seed.Rules
+			for _, u := range e.Seeds {
+				e.known[u] = true
+			}
+			byName[name] = e
+			sites = append(sites, e)
+		}
+		e.urls = append(e.urls, url)
+		if !e.known[url] {
+			e.known[url] = true
+			e.Seeds = append(e.Seeds, url)
+		}
+	}
+	for _, e := range sites {
+		if e.fresh {
+			if err := c.db.AddSite(e.Site); err != nil {
 				return nil, err
 			}
-			byName[name] = s
-			sites = append(sites, s)
-			for _, u := range s.Seeds {
-				known[given{s.ID, u}] = true
-			}
-		}
-		if of[i] = s; !known[given{s.ID, url}] {
-			known[given{s.ID, url}] = true
-			s.Seeds = append(s.Seeds, url)
 		}
 	}
 	if err := c.db.Commit(); err != nil { // adopt reads what is committed
 		return nil, err
 	}
-	if err := c.adopt(fresh, last+1); err != nil {
-		return nil, err
-	}
-	for i, s := range of {
-		if err := c.addSeed(s, urls[i], last+1); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range sites {
-		if open := c.sites[s.ID]; open != nil {
-			if open.scope, err = scope.New(&s.Rules); err != nil {
+	result := make([]seeded, len(sites))
+	for i, e := range sites {
+		s := seeded{Site: e.Site}
+		adopted := false
+		if e.fresh {
+			if adopted, err = c.adopt(e.Site, strays, last+1); err != nil {
 				return nil, err
 			}
-			if open.allow, err = scope.Addresses(&s.Rules); err != nil {
+		}
+		all := e.fresh && !adopted
+		for _, url := range e.urls {
+			d, err := c.addSeed(e.Site, url, last+1)
+			if err != nil {
+				return nil, err
+			}
+			all = all && d.Site == e.ID
+			s.docs = append(s.docs, d)
+		}
+		if !all {
+			s.docs = nil
+		}
+		result[i] = s
+	}
+	for _, e := range sites {
+		if open := c.sites[e.ID]; open != nil {
+			if open.scope, err = scope.New(&e.Rules); err != nil {
+				return nil, err
+			}
+			if open.allow, err = scope.Addresses(&e.Rules); err != nil {
 				return nil, err
 			}
 			if open.busy() {
@@ -108,16 +146,19 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, log *slog.Logger) ([]*store.Site, e
 				}
 			}
 		}
-		if err := c.db.PutSite(s); err != nil {
+		if e.fresh {
+			continue
+		}
+		if err := c.db.PutSite(e.Site); err != nil {
 			return nil, err
 		}
-		if was, ok := before[s]; ok && !sameRules(&was, &s.Rules) {
-			if err := c.changed(s, log); err != nil {
+		if !sameRules(&e.was, &e.Rules) {
+			if err := c.changed(e.Site, log); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return sites, c.db.Commit()
+	return result, c.db.Commit()
 }
 
 // sameRules reports whether two sets of rules leave out the same documents.
@@ -144,8 +185,9 @@ func (c *Crawl) changed(s *store.Site, log *slog.Logger) error {
 	return err
 }
 
-// addSeed has a URL fetched whatever led to it. next is the number of the site's next cycle.
-func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
+// addSeed has a URL fetched whatever led to it, and returns its document. next is the number of the
+// site's next cycle.
+func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) (*store.Doc, error) {
 	cycle := next
 	open := c.sites[s.ID]
 	if open != nil && open.busy() {
@@ -160,7 +202,7 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
 	}
 	added, err := c.db.Add(d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if added && open != nil {
 		open.cycle.see(d)
@@ -168,7 +210,7 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
 	queued := false // it waited before
 	if !added {
 		if d, err = c.doc(d.ID); err != nil {
-			return err
+			return nil, err
 		}
 		queued = d.State == store.Queued
 		// Rules and signs of what is not there do not hold for it, and what failed is tried once more.
@@ -180,66 +222,96 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) error {
 			d.Depth = 0
 		}
 		if err := c.db.Put(d); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if open != nil && d.Site == s.ID && d.State == store.Queued {
 		open.cycle.requeue(d, queued)
 	}
-	return nil
+	return d, nil
 }
 
-// adopt gives new sites of cycle c the documents that links of other sites led to before, and
-// that lay outside of the scope of these. It reads the URLs of each host or prefix, and for
-// domains, whose hosts are not together, all URLs once.
-func (c *Crawl) adopt(sites []*store.Site, cycle store.Cycle) error {
-	domains := map[string]*site{}
-	for _, rec := range sites {
-		sc, err := scope.New(&rec.Rules)
-		if err != nil {
-			return err
-		}
-		s := &site{Site: rec, scope: sc}
-		switch own := func(string) *site { return s }; rec.Rules.Scope {
-		case "domain":
-			domains[rec.Rules.Within] = s
-		case "prefix":
-			err = c.adoptFrom(rec.Rules.Within, own, cycle)
-		default:
-			err = errors.Join(c.adoptFrom("http://"+rec.Rules.Within+"/", own, cycle), c.adoptFrom("https://"+rec.Rules.Within+"/", own, cycle))
-		}
-		if err != nil {
-			return err
-		}
+// strays tell which documents a new site may adopt: nothing but the scope of their own sites kept them
+// from being fetched.
+type strays struct {
+	none     bool                    // there are none
+	byDomain map[string][]graph.Node // of domains that have no site yet, whose hosts are not together in the store
+}
+
+// straysFor returns the strays for the sites of seeds, which were checked. It reads all URLs if a domain is
+// among them that has no site yet.
+func (c *Crawl) straysFor(seeds []scope.Seed) (strays, error) {
+	if n, err := c.db.NumURLs(); err != nil || n == 0 {
+		return strays{none: true}, err
 	}
-	if len(domains) == 0 {
-		return nil
-	}
-	return c.adoptFrom("", func(url string) *site {
-		for name, more := store.HostOf(url), true; more; _, name, more = strings.Cut(name, ".") {
-			if s := domains[name]; s != nil {
-				return s
+	byDomain := map[string][]graph.Node{}
+	for _, seed := range seeds {
+		if name := seed.Rules.Within; seed.Rules.Scope == "domain" {
+			if _, err := c.db.SiteNamed(name); errors.Is(err, store.ErrNotFound) {
+				byDomain[name] = nil
+			} else if err != nil {
+				return strays{}, err
 			}
 		}
-		return nil
-	}, cycle)
-}
-
-// adoptFrom gives the documents whose URL has the prefix to the sites that siteOf names.
-func (c *Crawl) adoptFrom(prefix string, siteOf func(url string) *site, cycle store.Cycle) error {
+	}
+	if len(byDomain) == 0 {
+		return strays{}, nil
+	}
 	var failed error
-	err := c.db.URLs(prefix, func(url string, id graph.Node) bool {
-		s := siteOf(url)
-		if s == nil {
-			return true
-		}
-		var d *store.Doc
-		if d, failed = c.doc(id); failed == nil && stray(d) {
-			failed = c.moved(d, s.Site, s.scope, novelty.Of(s.Site, cycle, nil))
+	err := c.db.URLs("", func(url string, id graph.Node) bool {
+		for name, more := store.HostOf(url), true; more; _, name, more = strings.Cut(name, ".") {
+			if ids, ok := byDomain[name]; ok {
+				var d *store.Doc
+				if d, failed = c.doc(id); failed == nil && stray(d) {
+					byDomain[name] = append(ids, id)
+				}
+				break
+			}
 		}
 		return failed == nil
 	})
-	return errors.Join(err, failed)
+	return strays{byDomain: byDomain}, errors.Join(err, failed)
+}
+
+// adopt gives a new site of cycle c the documents that links of other sites led to before, and
+// that lay outside of the scope of these, and reports whether there are any. It reads the URLs of a host or
+// prefix.
+func (c *Crawl) adopt(rec *store.Site, strays strays, cycle store.Cycle) (any bool, err error) {
+	if strays.none {
+		return false, nil
+	}
+	sc, err := scope.New(&rec.Rules)
+	if err != nil {
+		return false, err
+	}
+	one := func(id graph.Node) bool {
+		var d *store.Doc
+		if d, err = c.doc(id); err == nil && stray(d) {
+			any = true
+			err = c.moved(d, rec, sc, novelty.Of(rec, cycle, nil))
+		}
+		return err == nil
+	}
+	within := rec.Rules.Within
+	var prefixes []string
+	switch rec.Rules.Scope {
+	case "domain":
+		for _, id := range strays.byDomain[within] {
+			if !one(id) {
+				break
+			}
+		}
+	case "prefix":
+		prefixes = []string{within}
+	default:
+		prefixes = []string{"http://" + within + "/", "https://" + within + "/"}
+	}
+	for _, p := range prefixes {
+		if e := c.db.URLs(p, func(_ string, id graph.Node) bool { return one(id) }); e != nil || err != nil {
+			return any, errors.Join(err, e)
+		}
+	}
+	return any, err
 }
 
 // stray reports whether nothing but the scope of its site kept d from being fetched.

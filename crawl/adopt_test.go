@@ -96,7 +96,18 @@ func TestAdoptDomains(t *testing.T) {
 		}
 	}
 	rules := store.Rules{Scope: "domain"}
-	sites, err := c.addSeeds([]scope.Seed{{URL: "http://a.test/", Rules: rules}, {URL: "http://b.test/", Rules: rules}, {URL: "http://www.a.test/", Rules: rules}}, slog.New(slog.DiscardHandler))
+	seeds, err := checkSeeds(t.Context(), []scope.Seed{{URL: "http://a.test/", Rules: rules}, {URL: "http://b.test/", Rules: rules}, {URL: "http://www.a.test/", Rules: rules}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.db.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	strays, err := c.straysFor(seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites, err := c.addSeeds(seeds, strays, slog.New(slog.DiscardHandler))
 	if err != nil || len(sites) != 2 {
 		t.Fatalf("addSeeds = %d sites, %v; want 2", len(sites), err)
 	}

@@ -429,6 +429,9 @@ func (a *answer) duplicate(first bool) (trapped bool) {
 		return false
 	}
 	d.DuplicateOf = same
+	if c.seen.repeats == nil {
+		c.seen.repeats = map[graph.Node]int{}
+	}
 	c.seen.repeats[same]++
 	return first && c.seen.repeats[same] > maxSameBody
 }

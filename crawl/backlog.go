@@ -42,10 +42,11 @@ type backlog struct {
 	old   []graph.Node
 	last  graph.Node // the store's queue has been handed out up to here; graph.None: not at all
 
-	pending int  // documents in line or under way
-	taken   int  // of these, those that were offered to be fetched
-	holds   bool // the first one waits for answers of others, see backlog.waitsFor
-	wait    wait // what waits for a later turn
+	pending int       // documents in line or under way
+	taken   int       // of these, those that were offered to be fetched
+	holds   bool      // the first one waits for answers of others, see backlog.waitsFor
+	wait    wait      // what waits for a later turn
+	heeded  []*origin // whose robots.txt has been taken in, see cycle.heedRobots
 }
 
 // backlog returns the cycle's backlog at a host, and makes it where there is none.
@@ -81,7 +82,7 @@ func (c *cycle) backlogOf(d *store.Doc) *backlog { return c.backlog(store.HostOf
 func (b *backlog) add(n int) {
 	b.pending += n
 	if b.host.givenUp == "" {
-		b.cycle.open += n
+		b.cycle.lineUp(n)
 	}
 	b.cycle.touch()
 }
@@ -281,6 +282,8 @@ func (b *backlog) offer(it item, into []item) (_ []item, ok bool) {
 	}
 	o := b.host.origin(scope.Origin(d.URL))
 	if !o.hasRules(c) {
+		// The host may be asked again much later only: the record is read once more then.
+		it.doc, crawl.inHand[it.id] = nil, nil
 		b.putFirst(it)
 		b.host.blocked = true
 		return append(into, item{work: fetchRobots, cycle: c, backlog: b, origin: o}), false

@@ -74,6 +74,7 @@ type Progress struct {
 	Fetched int64 // answers in this run
 	Pages   int64 // pages answered for the first time in this run, duplicates left out
 	Queued  int64 // documents in line, over all sites of the run
+	Sites   int   // of the run that have not begun yet
 	Hosts   int   // hosts with something to fetch
 	Out     int   // requests under way
 	Wait    time.Duration
@@ -131,6 +132,7 @@ type Crawl struct {
 
 	sites   map[store.SiteID]*site // that the runs work on
 	within  map[string][]*site     // the same by the host or domain of their scope
+	coming  map[string][]*arrival  // sites of runs that have not begun, by the same
 	runs    []*run
 	touched []*cycle                  // these may have changed since the last commit
 	inHand  map[graph.Node]*store.Doc // documents in line by name or under way; nil: not read yet
@@ -163,7 +165,7 @@ func Open(cfg Config) (*Crawl, error) {
 // newCrawl returns a crawl that owns db, with the loop of cfg.
 func newCrawl(cfg Config, db *store.DB) *Crawl {
 	c := &Crawl{
-		cfg: cfg, db: db, loop: cfg.Loop, sites: map[store.SiteID]*site{}, within: map[string][]*site{}, inHand: map[graph.Node]*store.Doc{},
+		cfg: cfg, db: db, loop: cfg.Loop, sites: map[store.SiteID]*site{}, within: map[string][]*site{}, coming: map[string][]*arrival{}, inHand: map[graph.Node]*store.Doc{},
 	}
 	c.book = ledger.Book{DB: db, Doc: c.doc, Now: c.now}
 	return c
@@ -190,7 +192,14 @@ func (c *Crawl) Close() error {
 // being visited already is waited for. Errors: a seed that is no URL, rules that do not work,
 // what the store says, ErrHandedBack.
 func (c *Crawl) Run(ctx context.Context, seeds []scope.Seed, opt Options) (*Result, error) {
-	return c.execute(ctx, opt, func(r *run) error { return r.visit(seeds) })
+	good, err := checkSeeds(ctx, seeds)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &Result{Interrupted: true}, nil
+	case err != nil:
+		return nil, err
+	}
+	return c.execute(ctx, opt, func(r *run) error { return r.visit(good) })
 }
 
 // Revisit carries out a plan: a cycle of discovery at each of its sites, or what was interrupted
@@ -239,6 +248,7 @@ func (c *Crawl) doc(id graph.Node) (*store.Doc, error) {
 // siteOf returns the site that url belongs to, among those that the runs work on; nil if there
 // is none.
 func (c *Crawl) siteOf(url string) *site {
+	c.come(url)
 	name := store.HostOf(url)
 	for {
 		for _, s := range c.within[name] {

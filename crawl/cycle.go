@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/netip"
 	"slices"
 	"time"
@@ -79,7 +80,7 @@ type cycle struct {
 	site     *site
 	run      *run
 	rec      *store.CycleRecord
-	stored   store.CycleRecord // as it is in the store
+	stored   uint64 // a hash of rec as it is in the store
 	visit    visit
 	resumed  bool       // an earlier run of the cycle was interrupted, nobody knows how
 	began    time.Time  // in this run
@@ -111,10 +112,9 @@ type cycle struct {
 	keep    bool // it stays open in the store: it was interrupted
 	held    bool // paused by hand: the run waits for it
 	closed  bool
-	limit   string           // what ended it, for people
-	trouble string           // the last reason why something could not be fetched
-	failure string           // why the site counts as failed
-	heeded  map[*origin]bool // whose robots.txt has been taken in, see heedRobots
+	limit   string // what ended it, for people
+	trouble string // the last reason why something could not be fetched
+	failure string // why the site counts as failed
 	seen    observations
 }
 
@@ -142,7 +142,7 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 	now := c.loop.clock.Now()
 	cy := &cycle{
 		site: s, run: r, rec: rec, resumed: rec.Cycle != 0, began: now, counted: now, traps: scope.NewTraps(), lists: scope.Lists{Doc: c.doc},
-		worth: worth{off: site.Rules.All}, heeded: map[*origin]bool{}, seen: observations{repeats: map[graph.Node]int{}}, rows: document.Rows{Common: site.Rows},
+		worth: worth{off: site.Rules.All}, rows: document.Rows{Common: site.Rows},
 	}
 	counts, err := c.db.Counters(site.ID)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 		return nil, err
 	}
 	cy.worth.params.Ignore(site.SameParams)
-	cy.stored = *rec
+	cy.stored = recordHash(rec)
 	first, err := c.db.Cycle(site.ID, site.FirstCycle)
 	switch {
 	case err == nil:
@@ -191,19 +191,19 @@ func (c *Crawl) site(rec *store.Site) (*site, error) {
 	if s == nil {
 		s = &site{crawl: c}
 		c.sites[rec.ID] = s
-		key := withinHost(rec)
+		key := withinHost(&rec.Rules)
 		c.within[key] = append(c.within[key], s)
 	}
 	s.Site, s.scope, s.allow = rec, sc, allow
 	return s, nil
 }
 
-// withinHost is the host or domain that the URLs of a site have.
-func withinHost(rec *store.Site) string {
-	if rec.Rules.Scope == "prefix" {
-		return store.HostOf(rec.Rules.Within)
+// withinHost is the host or domain that the URLs of a site with these rules have.
+func withinHost(r *store.Rules) string {
+	if r.Scope == "prefix" {
+		return store.HostOf(r.Within)
 	}
-	return rec.Rules.Within
+	return r.Within
 }
 
 // release drops a site on which no run works any more.
@@ -212,7 +212,7 @@ func (c *Crawl) release(s *site) {
 		return
 	}
 	delete(c.sites, s.ID)
-	key := withinHost(s.Site)
+	key := withinHost(&s.Rules)
 	c.within[key] = slices.DeleteFunc(c.within[key], func(o *site) bool { return o == s })
 	if len(c.within[key]) == 0 {
 		delete(c.within, key)
@@ -226,6 +226,12 @@ func (c *cycle) start() error {
 		return err
 	}
 	return c.crawl().db.PutSite(c.site.Site)
+}
+
+// lineUp counts n documents more that are in line or under way, at hosts that may be asked.
+func (c *cycle) lineUp(n int) {
+	c.open += n
+	c.run.queued += int64(n)
 }
 
 // touch has the next commit look at the cycle: an answer was counted, or something settled. To
@@ -268,13 +274,18 @@ func (c *Crawl) tally() {
 		if cy.closed {
 			continue
 		}
-		if *cy.rec != cy.stored {
+		if recordHash(cy.rec) != cy.stored {
 			cy.took(now)
-			cy.stored = *cy.rec
+			cy.stored = recordHash(cy.rec)
 			c.fail(c.db.PutCycle(cy.rec))
 		}
 	}
 }
+
+// recordHash stands for what a record is: a copy of it would take 200 bytes for each site.
+func recordHash(r *store.CycleRecord) uint64 { return maphash.Comparable(recordSeed, *r) }
+
+var recordSeed = maphash.MakeSeed()
 
 // took adds the time since it was called last to what the cycle took.
 func (c *cycle) took(now time.Time) {
@@ -401,11 +412,12 @@ func (c *cycle) close() {
 	for _, b := range c.backlogs {
 		b.drop()
 	}
-	c.backlogs, c.open = nil, 0
+	c.backlogs = nil
+	c.lineUp(-c.open)
 	if crawl.err == nil {
 		crawl.fail(c.conclude())
 	}
-	c.admission, c.traps, c.seen.repeats, c.lists, c.heeded, c.worth, c.bounds = admission{}, nil, nil, scope.Lists{}, nil, worth{}, bounds{}
+	c.admission, c.traps, c.seen.repeats, c.lists, c.worth, c.bounds = admission{}, nil, nil, scope.Lists{}, worth{}, bounds{}
 	r := c.run
 	c.site.startNext()
 	r.sub()
@@ -463,7 +475,7 @@ func (c *cycle) conclude() error {
 		c.rec.Ended = max(now, 1)
 	}
 	c.took(c.loop().clock.Now())
-	c.stored = *c.rec
+	c.stored = recordHash(c.rec)
 	c.tellOfSite(now)
 	return errors.Join(crawl.db.PutSite(s.Site), crawl.db.PutCycle(c.rec), crawl.db.Commit())
 }
@@ -473,8 +485,7 @@ func (c *cycle) conclude() error {
 func (c *cycle) reopen() {
 	c.closed, c.winding, c.counted = false, false, c.loop().clock.Now()
 	c.rec.Done, c.rec.Ended, c.failure, c.limit = false, 0, "", ""
-	c.traps, c.heeded, c.lists.Doc = scope.NewTraps(), map[*origin]bool{}, c.crawl().doc
-	c.seen.repeats = map[graph.Node]int{}
+	c.traps, c.lists.Doc = scope.NewTraps(), c.crawl().doc
 	c.worth, c.bounds = worth{off: c.site.Rules.All}, bounds{}
 	c.worth.params.Ignore(c.site.SameParams)
 	c.crawl().save()

@@ -9,7 +9,10 @@ import (
 
 // A firstVisit fetches all that links, feeds and sitemaps lead to, in the order in which it
 // became known: that of the store's queue.
-type firstVisit struct{ *cycle }
+type firstVisit struct {
+	*cycle
+	docs []*store.Doc // those of the site, all of them, until it begins; nil: the store has them
+}
 
 var _ visit = (*firstVisit)(nil)
 
@@ -19,6 +22,17 @@ func (v *firstVisit) manner() manner {
 
 func (v *firstVisit) begin() error {
 	v.spent() // under other rules, or after a crash, a limit may be reached already
+	if docs := v.docs; docs != nil {
+		v.docs = nil
+		for _, d := range docs {
+			v.learn(d)
+			b := v.backlogOf(d)
+			b.add(1)
+			v.loop().wake(b.host)
+		}
+		v.learned()
+		return nil
+	}
 	if err := v.learnAll(); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type host struct {
 	origins  []*origin  // http and https
 	blocked  bool       // until a robots.txt or probe is answered nothing else is given out
 	joined   bool       // by a cycle that has no part in what the frontier holds
+	strange  bool       // it was never asked, as far as anybody knows
 	failed   int        // requests in a row without an answer
 	givenUp  string     // why it is not asked any more in these cycles
 	// addressed: the frontier knows the address, or could not be told.
@@ -183,6 +184,7 @@ func (h *host) restore(c *cycle) error {
 	h.stored = *rec
 	now, wall := l.clock.Now(), l.clock.Wall()
 	last, sure := h.lastAsked(db, wall, cmp.Or(l.cfg.Fetch.Timeout, time.Minute))
+	h.strange = !sure
 	if sure && wall.Sub(last) < frontier.MaxDelay && c.site.Rules.Robots != "ignore" {
 		if err := h.recallDelay(c.crawl()); err != nil {
 			return err
@@ -281,7 +283,7 @@ func (l *Loop) giveUp(h *host, why string) {
 		return
 	}
 	for _, b := range h.backlogs {
-		b.cycle.open -= b.pending
+		b.cycle.lineUp(-b.pending)
 	}
 	h.givenUp = why
 	l.acquainted(h)
@@ -303,7 +305,7 @@ func (l *Loop) giveUp(h *host, why string) {
 func (l *Loop) askAgain(h *host) {
 	if h.givenUp != "" {
 		for _, b := range h.backlogs {
-			b.cycle.open += b.pending
+			b.cycle.lineUp(b.pending)
 		}
 	}
 	h.givenUp, h.failed = "", 0

@@ -103,6 +103,7 @@ func (l *Loop) work() {
 	pool := &l.pool
 	for {
 		l.heed()
+		l.arrive()
 		l.commit()
 		now := l.clock.Now()
 		for _, c := range l.crawls {
@@ -152,7 +153,7 @@ func (l *Loop) sleep(now time.Time) {
 			continue
 		default:
 		}
-		if n == 0 {
+		if n == 0 && !l.arriving() {
 			select {
 			case j := <-l.pool.answers:
 				l.take(j)
@@ -249,8 +250,11 @@ func (l *Loop) handOut(now time.Time) {
 				continue
 			}
 		}
-		j := &job{host: h, item: it}
+		j := &job{host: h, item: it, first: h.strange}
 		c.request(j)
+		if h.strange = false; j.first {
+			j.request.Wait = firstWait
+		}
 		if h.sending(c); c.crawl().err != nil {
 			l.queue.Undo(id, it)
 			l.queue.Spill(id)
@@ -260,6 +264,11 @@ func (l *Loop) handOut(now time.Time) {
 		c.run.handedOut()
 	}
 }
+
+// firstWait is how long the answer to the first request ever to a host may take to begin. Hosts that do not
+// answer at all are many in old lists; one that takes longer is asked again, with all the time that
+// others get.
+const firstWait = 3 * time.Second
 
 // send gives a job to the pool.
 func (l *Loop) send(j *job) {

@@ -28,7 +28,7 @@ func newOrdered(c *cycle, name string) (*ordered, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &ordered{firstVisit: firstVisit{c}, policy: p, node: map[graph.Node]graph.Node{}, most: 1}
+	v := &ordered{firstVisit: firstVisit{cycle: c}, policy: p, node: map[graph.Node]graph.Node{}, most: 1}
 	if c.delay() == 0 {
 		v.most = c.loop().cfg.Parallel
 	}

@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"forage/crawl/document"
@@ -81,7 +82,7 @@ func (l *Loop) robots(j *job, now time.Time) {
 		rec := h.stored
 		rec.Origin, rec.RobotsAt, rec.RobotsStatus, rec.RobotsProblem = h.name, crawl.now(), j.out.Status, why
 		crawl.fail(crawl.db.PutHost(&rec))
-		if j.out.Class == fetch.Timeout {
+		if j.out.Class == fetch.Timeout && !j.first {
 			o.tries++ // it took long enough
 		}
 		if o.tries >= 3 || j.out.Class == fetch.DNS || j.out.Class == fetch.PrivateAddress || j.out.Class == fetch.BadPort || j.out.Class == fetch.TLS {
@@ -106,10 +107,10 @@ const maxSitemaps = 10_000
 // sitemaps that it names. It reports whether a probe of the site is in line now, which is to be
 // answered before anything else is read.
 func (c *cycle) heedRobots(b *backlog, o *origin) (probe bool) {
-	if c.heeded[o] {
+	if slices.Contains(b.heeded, o) {
 		return false
 	}
-	c.heeded[o] = true
+	b.heeded = append(b.heeded, o)
 	h, s := b.host, c.site
 	h.crawlDelay = max(h.crawlDelay, o.rules.CrawlDelay())
 	maps := o.rules.Sitemaps()

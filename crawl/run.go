@@ -30,9 +30,11 @@ type run struct {
 	shown    time.Time // when progress was shown last
 
 	pending    int      // sites whose cycle has not been closed
+	arrivals   arrivals // sites that have not begun
 	cycles     []*cycle // begun, in this order
 	delay      *time.Duration
 	documents  int64 // requests for documents under way
+	queued     int64 // documents in line or under way at hosts that may be asked, over all cycles
 	fetched    int64 // answers to such requests
 	pages      int64 // pages that answered for the first time
 	stopping   bool
@@ -115,6 +117,7 @@ func (r *run) stop(why string, interrupted bool) {
 			c.windUp(why, true)
 		}
 	}
+	r.leaveComing()
 	for _, s := range r.crawl.sites { // what had to wait for its turn does not come to it
 		s.next = slices.DeleteFunc(s.next, func(n visitRequest) bool {
 			if n.run == r {
@@ -255,38 +258,38 @@ func (r *run) progress(now time.Time) {
 	}
 	r.shown = now
 	l := r.crawl.loop
-	p := Progress{Elapsed: now.Sub(r.began), Fetched: r.fetched, Pages: r.pages, Hosts: l.queue.Stats().Active, Out: l.pool.out}
-	for _, c := range r.cycles {
-		if !c.closed {
-			p.Queued += int64(c.open)
-		}
-	}
+	p := Progress{Elapsed: now.Sub(r.began), Fetched: r.fetched, Pages: r.pages, Queued: r.queued, Sites: len(r.arrivals.all), Hosts: l.queue.Stats().Active, Out: l.pool.out}
 	if !l.next.IsZero() {
 		p.Wait = max(0, l.next.Sub(now))
 	}
 	r.opt.Progress(p)
 }
 
-// visit begins the first visits of the sites of seeds, or goes on with them.
+// visit begins the first visits of the sites of seeds, which were checked, or goes on with them: of
+// the first few at once, of the others soon.
 func (r *run) visit(seeds []scope.Seed) error {
-	sites, err := r.crawl.addSeeds(seeds, r.opt.Log)
-	if err != nil {
+	if err := r.expect(seeds); err != nil {
 		return err
 	}
-	for _, rec := range sites {
-		if err := r.visitOnce(rec); err != nil {
-			return err
-		}
+	if err := r.arrive(); err != nil {
+		return err
+	}
+	if len(r.arrivals.all) == 0 {
+		r.arrivals = arrivals{}
+		r.pending--
 	}
 	return r.crawl.db.Commit()
 }
 
 // visitOnce begins or goes on with the first visit of a site, as soon as no other cycle is open
 // there.
-func (r *run) visitOnce(rec *store.Site) error {
+func (r *run) visitOnce(s seeded) error {
 	c := r.crawl
-	return c.whenFree(rec.ID, r, func() error {
-		rec, err := c.db.Site(rec.ID) // another cycle may have changed it
+	return c.whenFree(s.ID, r, func() error {
+		if s.docs != nil {
+			return r.beginFirst(s)
+		}
+		rec, err := c.db.Site(s.ID) // another cycle may have changed it
 		if err != nil {
 			return err
 		}
@@ -299,7 +302,7 @@ func (r *run) visitOnce(rec *store.Site) error {
 			r.pending--
 			return nil
 		}
-		return r.beginFirst(rec)
+		return r.beginFirst(seeded{Site: rec})
 	})
 }
 
@@ -313,11 +316,14 @@ func satisfied(s *store.Site, c *store.Counters) bool {
 }
 
 // beginFirst opens the cycle of a first visit, or goes on with one that was interrupted.
-func (r *run) beginFirst(site *store.Site) error {
-	c := r.crawl
-	rec, err := plan.Latest(&c.db.View, site.ID)
-	if err != nil {
-		return err
+func (r *run) beginFirst(s seeded) error {
+	c, site := r.crawl, s.Site
+	var rec *store.CycleRecord
+	if s.docs == nil {
+		var err error
+		if rec, err = plan.Latest(&c.db.View, site.ID); err != nil {
+			return err
+		}
 	}
 	if rec == nil || rec.Ended != 0 || rec.Kind != store.FirstVisit {
 		rec = &store.CycleRecord{Site: site.ID, Kind: store.FirstVisit, At: c.now()}
@@ -335,7 +341,7 @@ func (r *run) beginFirst(site *store.Site) error {
 		// have failed, or stopped at a limit, in another cycle.
 		site.FirstCycle = rec.Cycle
 	}
-	cy.visit = &firstVisit{cycle: cy}
+	cy.visit = &firstVisit{cycle: cy, docs: s.docs}
 	if r.opt.Policy != "" && r.opt.Policy != "bfs" {
 		v, err := newOrdered(cy, r.opt.Policy)
 		if err != nil {

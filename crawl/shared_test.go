@@ -265,7 +265,11 @@ func TestTouched(t *testing.T) {
 	for i := range 50 {
 		seeds = append(seeds, scope.Seed{URL: fmt.Sprintf("http://host%d.test/", i)})
 	}
-	sites, err := c.addSeeds(seeds, slog.New(slog.DiscardHandler))
+	seeds, err := checkSeeds(t.Context(), seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites, err := c.addSeeds(seeds, strays{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

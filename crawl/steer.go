@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,12 +51,20 @@ func (c *Crawl) Add(urls []string) error {
 			}
 			seeds[i] = scope.Seed{URL: url, Rules: rules}
 		}
-		sites, err := c.addSeeds(seeds, r.opt.Log)
+		seeds, err := checkSeeds(context.Background(), seeds)
 		if err != nil {
 			return err
 		}
-		for _, rec := range sites {
-			s := c.sites[rec.ID]
+		strays, err := c.straysFor(seeds)
+		if err != nil {
+			return err
+		}
+		sites, err := c.addSeeds(seeds, strays, r.opt.Log)
+		if err != nil {
+			return err
+		}
+		for _, site := range sites {
+			s := c.sites[site.ID]
 			switch {
 			case s != nil && s.busy():
 			case s != nil && s.cycle != nil && s.cycle.mayReopen():
@@ -64,7 +73,7 @@ func (c *Crawl) Add(urls []string) error {
 					return err
 				}
 			default:
-				if err := r.visitOnce(rec); err != nil {
+				if err := r.visitOnce(site); err != nil {
 					return err
 				}
 			}
@@ -89,6 +98,15 @@ func (r *run) rulesFor(url string) store.Rules {
 
 // named returns the open cycles of the site of that name, or of all sites for "".
 func (c *Crawl) named(name string) ([]*cycle, error) {
+	for _, r := range c.runs {
+		for _, a := range r.arrivals.all {
+			if a != nil && !a.come && name != "" && a.seeds[0].Rules.Within == name {
+				if err := r.begin([]*arrival{a}); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
 	var out []*cycle
 	for _, r := range c.runs {
 		for _, cy := range r.cycles {

@@ -20,6 +20,7 @@ type job struct {
 
 	request fetch.Request
 	read    document.Options
+	first   bool       // of the host, as far as anybody knows: see firstWait
 	lookup  bool       // look the host's address up, make no request
 	addr    netip.Addr // what that found
 
@@ -85,7 +86,7 @@ func (w *worker) do(j *job) {
 		return
 	}
 	if j.work == fetchRobots {
-		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name)
+		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name, j.request.Wait)
 		return
 	}
 	w.job, j.read.Room = j, w.room

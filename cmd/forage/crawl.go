@@ -96,7 +96,9 @@ their file says. Where one of these logs in, links that look like actions are no
 			}
 			return ff.run(cmd, cfg, func(ctx context.Context, c *crawl.Crawl, opt crawl.Options) (*crawl.Result, error) {
 				opt.MaxTotal, opt.Policy = total, policy
-				return c.Run(ctx, seeds, opt)
+				list := seeds
+				seeds = nil // they may be very many, and are not needed twice
+				return c.Run(ctx, list, opt)
 			}, func(r *crawl.Result) error { return printCrawl(cmd, r, asJSON) }, strict)
 		},
 	}

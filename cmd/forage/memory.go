@@ -12,14 +12,14 @@ import (
 // and goes, so that in a crawl of hostile sites half of the process would be answers of the past.
 const (
 	leanHeap   = 288 << 20 // what the Go runtime takes at most while what stays is small
-	smallState = 160 << 20 // of what stays: beyond it a lean heap would cost more collections than it is worth
+	smallState = 160 << 20 // of what stays: beyond it that would cost more collections than it is worth
 )
 
 // memoryLimit is the soft limit of the Go runtime after a cycle of the collector that found so many live
 // bytes, of which so many are held of answers.
 func memoryLimit(live, held int64) int64 {
-	if live-held > smallState {
-		return math.MaxInt64
+	if state := live - held; state > smallState {
+		return max(leanHeap, live+state/2) // half as much again as what stays
 	}
 	return leanHeap
 }

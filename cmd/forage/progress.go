@@ -42,6 +42,9 @@ func progress(w io.Writer) (show func(crawl.Progress), stop func()) {
 func progressText(p crawl.Progress) string {
 	text := fmt.Sprintf("%d pages, %d fetched (%.1f/s), %d queued, %d hosts waiting, %s",
 		p.Pages, p.Fetched, float64(p.Fetched)/max(p.Elapsed.Seconds(), 1e-3), p.Queued, p.Hosts, p.Elapsed.Round(time.Second))
+	if p.Sites > 0 {
+		text += fmt.Sprintf(", %d sites to begin", p.Sites)
+	}
 	if p.Out == 0 && p.Wait > time.Second {
 		text += fmt.Sprintf(", next request in %s", p.Wait.Round(time.Second))
 	}

@@ -19,13 +19,16 @@ type Traps struct {
 const maxPatterns = 1000
 
 // NewTraps returns one that has nothing to tell.
-func NewTraps() *Traps { return &Traps{cut: map[string]int{}} }
+func NewTraps() *Traps { return new(Traps) }
 
 // Cut returns how many URLs were cut, by reason.
 func (t *Traps) Cut() map[string]int { return t.cut }
 
 // Tell counts a URL that was cut, or put off.
 func (t *Traps) Tell(why string) {
+	if t.cut == nil {
+		t.cut = map[string]int{}
+	}
 	if len(t.cut) < maxPatterns || t.cut[why] > 0 {
 		t.cut[why]++
 	}

@@ -1,0 +1,204 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"forage/crawl/scope"
+	"forage/store"
+)
+
+// many is a server of very many hosts, each at an address of its own, and what each was asked for.
+type many struct {
+	*httptest.Server
+	port  string
+	mu    sync.Mutex
+	asked map[string]int                             // by host and path
+	page  func(host int, path string) (string, bool) // the body of a page
+}
+
+func newMany(t *testing.T, page func(host int, path string) (string, bool)) *many {
+	m := &many{asked: map[string]int{}, page: page}
+	m.Server = lan.Server("0.0.0.0:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var b, c int
+		fmt.Sscanf(r.Host, "127.1.%d.%d:", &b, &c)
+		host := b<<8 | c
+		m.mu.Lock()
+		m.asked[fmt.Sprint(host, r.URL.Path)]++
+		m.mu.Unlock()
+		body, ok := m.page(host, r.URL.Path)
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(m.Close)
+	m.port = m.URL[strings.LastIndexByte(m.URL, ':'):]
+	return m
+}
+
+func (m *many) url(host int, path string) string {
+	return fmt.Sprintf("http://127.1.%d.%d%s%s", host>>8, host&255, m.port, path)
+}
+
+func (m *many) seeds(n int, rules store.Rules) (seeds []scope.Seed) {
+	for i := range n {
+		seeds = append(seeds, scope.Seed{URL: m.url(i, "/"), Rules: rules})
+	}
+	return seeds
+}
+
+// count is how often the hosts were asked for a path.
+func (m *many) count(path string, n int) (times int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range n {
+		times += m.asked[fmt.Sprint(i, path)]
+	}
+	return times
+}
+
+// TestArrivals crawls more sites than begin at once. What links of one site lead to at another is found
+// there, whichever of them begins first, and was in the store before or not.
+func TestArrivals(t *testing.T) {
+	t.Parallel()
+	const n = 5*portion + 7
+	for _, kind := range scope.Kinds {
+		t.Run("scope="+kind, func(t *testing.T) {
+			t.Parallel()
+			var m *many
+			m = newMany(t, func(host int, path string) (string, bool) {
+				switch path {
+				case "/":
+					other := n - 1 - host // begins much later, or earlier
+					return fmt.Sprintf(`<title>Host %d</title><a href="%s">x</a>`, host, m.url(other, fmt.Sprint("/from", host))), true
+				case fmt.Sprint("/from", n-1-host):
+					return fmt.Sprintf("<title>Found at %d</title>", host), true
+				}
+				return "", false
+			})
+			rules := store.Rules{Scope: kind}
+			c := open(t, nil)
+			r, err := c.Run(context.Background(), m.seeds(n, rules), Options{})
+			if err != nil || r.Sites != n || r.Known != 2*n || len(r.Failed) != 0 || r.Interrupted {
+				t.Fatalf("Run = %d sites, %d pages, %d failed, %v; want %d, %d, 0", r.Sites, r.Known, len(r.Failed), err, n, 2*n)
+			}
+			if len(c.coming) != 0 || len(c.sites) != 0 {
+				t.Errorf("%d sites are coming and %d are open after the run", len(c.coming), len(c.sites))
+			}
+			sites, err := c.View().Sites()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range sites {
+				if counts, err := c.View().Counters(s.ID); err != nil || counts.Pages() != 2 || s.State != store.SiteDone || s.FirstCycle != s.LastCycle {
+					t.Fatalf("site %s: %+v, %d pages, %v; want 2", s.Name, s, counts.Pages(), err)
+				}
+			}
+			asked := m.count("/", n)
+			r, err = c.Run(context.Background(), m.seeds(n, rules), Options{})
+			if err != nil || r.Fetched != 0 || len(r.Finished) != n || m.count("/", n) != asked {
+				t.Errorf("once more: %d fetched, %d finished, %v; want 0, %d", r.Fetched, len(r.Finished), err, n)
+			}
+		})
+	}
+}
+
+// TestArrivalsInterrupted interrupts a run before all of its sites have begun. The same run goes on, and
+// fetches nothing twice.
+func TestArrivalsInterrupted(t *testing.T) {
+	t.Parallel()
+	const n = 20 * portion
+	m := newMany(t, func(host int, path string) (string, bool) {
+		return fmt.Sprint("<title>Host ", host, "</title>"), path == "/"
+	})
+	c := open(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	coming := 0
+	r, err := c.Run(ctx, m.seeds(n, store.Rules{}), Options{Progress: func(p Progress) {
+		if coming == 0 {
+			coming = p.Sites
+		}
+		cancel()
+	}})
+	if err != nil || !r.Interrupted || coming == 0 || r.Sites >= n {
+		t.Fatalf("interrupted when %d sites were to come: %+v, %v", coming, r, err)
+	}
+	if len(c.coming) != 0 || len(c.sites) != 0 {
+		t.Errorf("%d sites are coming and %d are open after the run", len(c.coming), len(c.sites))
+	}
+	if r, err = c.Run(context.Background(), m.seeds(n, store.Rules{}), Options{}); err != nil || r.Interrupted || r.Sites != n || r.Known != n {
+		t.Errorf("then: %d sites, %d pages, %v, interrupted %v; want %d, %d", r.Sites, r.Known, err, r.Interrupted, n, n)
+	}
+	// What was under way when the run was interrupted may be asked for again.
+	if asked := m.count("/", n); asked > n+64 {
+		t.Errorf("%d requests for %d pages", asked, n)
+	}
+}
+
+// TestArrivalsSteered adds a URL to a site that has not begun, stops another one, and pauses a third,
+// while their run goes on.
+func TestArrivalsSteered(t *testing.T) {
+	t.Parallel()
+	const n = 20 * portion
+	m := newMany(t, func(host int, path string) (string, bool) {
+		return fmt.Sprint("<title>Host ", host, path, "</title>"), path != "/robots.txt" && len(path) < 10
+	})
+	c := open(t, nil)
+	name := func(host int) string { return strings.TrimPrefix(m.url(host, ""), "http://") }
+	done := make(chan error, 3)
+	steered := false
+	r, err := c.Run(context.Background(), m.seeds(n, store.Rules{}), Options{Progress: func(p Progress) {
+		if steered || p.Sites == 0 {
+			return
+		}
+		steered = true
+		go func() {
+			done <- c.Add([]string{m.url(n-1, "/more")})
+			done <- c.Pause(name(n - 2))
+			done <- c.Stop(name(n - 2))
+		}()
+	}})
+	if err != nil || !steered {
+		t.Fatalf("Run: %v, steered %v", err, steered)
+	}
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := m.count("/more", n); got != 1 {
+		t.Errorf("what was added was asked for %d times", got)
+	}
+	if r.Known < n || !slices.ContainsFunc(r.Cycles, func(store.Cycle) bool { return true }) {
+		t.Errorf("%d pages known, want %d", r.Known, n)
+	}
+}
+
+// TestSeedsAreChecked: where one of very many seeds is no URL nothing is added.
+func TestSeedsAreChecked(t *testing.T) {
+	t.Parallel()
+	m := newMany(t, func(int, string) (string, bool) { return "", false })
+	c := open(t, nil)
+	seeds := m.seeds(3*portion, store.Rules{})
+	seeds[len(seeds)-1].URL = "mailto:a@b.test"
+	if _, err := c.Run(context.Background(), seeds, Options{}); err == nil {
+		t.Error("a seed that is no URL is taken")
+	}
+	if sites, err := c.View().Sites(); err != nil || len(sites) != 0 {
+		t.Errorf("%d sites, %v; want none", len(sites), err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if r, err := c.Run(ctx, seeds, Options{}); err != nil || !r.Interrupted {
+		t.Errorf("interrupted before: %+v, %v", r, err)
+	}
+}
