@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -25,10 +24,11 @@ const (
 	maxRefreshes = fetch.MaxRedirects // in a row, as of redirects
 	maxIndexes   = 3                  // sitemaps above one; an index may list no index at all by the protocol
 	minFar       = 8                  // links from the start; what lies nearer is not looked at
-	maxEmpty     = 400                // pages of a kind, since one brought something: more than a year of days
+	maxEmpty     = 400                // pages of a kind, or as many as are near, since one brought something: more than a year of days
 	maxAlone     = 1000               // links from the start beyond which it counts no more what such pages say themselves
 	maxFar       = 10_000             // links from the start beyond which nothing is fetched
 	maxKinds     = 1 << 10            // that are known
+	maxNear      = 1 << 16            // kinds of which it is known how many lie near
 	maxSeen      = 1 << 16            // titles and texts of theirs that are known
 )
 
@@ -39,6 +39,7 @@ type bounds struct {
 	kinds    map[string]*kind  // by template
 	seen     int               // titles and texts that these hold, at most
 	most     int               // the longest row of a kind that was alone
+	near     map[uint64]int    // by the hash of a template: pages that lie near the start
 	why      map[string]string // by group that was left out
 }
 
@@ -74,7 +75,7 @@ func (c *cycle) beyond(d *store.Doc) (group, why string) {
 	case d.Depth > maxFar:
 		return "…", fmt.Sprintf("more than %d links from the start", maxFar)
 	case k == nil:
-	case k.empty >= maxEmpty:
+	case k.empty >= max(maxEmpty, c.bounds.near[xxhash.Sum64String(template)]):
 		return template, fmt.Sprintf("%d pages in a row say nothing but where they are", maxEmpty)
 	case k.alone >= maxEmpty && d.Depth > maxAlone:
 		return template, fmt.Sprintf("more than %d pages in a row that lead to each other alone", maxAlone)
@@ -148,6 +149,19 @@ func (c *cycle) says(k *kind, d *store.Doc) (says bool) {
 	return says
 }
 
+// near takes in a page near the start that was fetched. Of a kind without end most pages lie far from there.
+// Of one that has an end, and says nothing but numbers, some lie beyond minFar as well, and how many depends on which answers
+// came first: it is bounded only where these are more than those that are near.
+func (c *cycle) near(d *store.Doc) {
+	h := xxhash.Sum64String(c.template(c.place(d.URL)))
+	if n := c.bounds.near[h]; n > 0 || len(c.bounds.near) < maxNear {
+		if c.bounds.near == nil {
+			c.bounds.near = map[uint64]int{}
+		}
+		c.bounds.near[h] = n + 1
+	}
+}
+
 // far takes in a page far from the start that was fetched.
 func (c *cycle) far(d *store.Doc) {
 	url := c.place(d.URL)
@@ -177,9 +191,26 @@ func (c *cycle) far(d *store.Doc) {
 }
 
 // numberless is a text with each number replaced by #.
-func numberless(s string) string { return digits.ReplaceAllString(s, "#") }
-
-var digits = regexp.MustCompile(`[0-9]+`)
+func numberless(s string) string {
+	isDigit := func(i int) bool { return s[i] >= '0' && s[i] <= '9' }
+	n := 0
+	for n < len(s) && !isDigit(n) {
+		n++
+	}
+	if n == len(s) {
+		return s
+	}
+	b := append(make([]byte, 0, len(s)), s[:n]...)
+	for i := n; i < len(s); i++ {
+		switch {
+		case !isDigit(i):
+			b = append(b, s[i])
+		case i == n || !isDigit(i-1):
+			b = append(b, '#')
+		}
+	}
+	return string(b)
+}
 
 // bound takes in a page that was fetched for the first time.
 func (c *cycle) bound(d *store.Doc) {
@@ -188,6 +219,8 @@ func (c *cycle) bound(d *store.Doc) {
 	}
 	if d.Depth > minFar {
 		c.far(d)
+	} else {
+		c.near(d)
 	}
 	if d.Title != "" && d.Passages[0] != 0 {
 		c.bounds.segments.Fetched(c.place(d.URL), xxhash.Sum64String(d.Title)^uint64(d.Passages[0])<<32^uint64(d.Passages[1]))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -245,6 +246,20 @@ var bounded = []struct {
 		}
 		return 200, "text/html", htmlPage("Archive", "", fmt.Sprintf("/page/%d", n+1), fmt.Sprintf("/article/%d-1", n), fmt.Sprintf("/article/%d-2", n))
 	}, 450 * 3},
+	{"rows of pages that say nothing but their numbers", func(p string) (int, string, string) {
+		var n int
+		if _, err := fmt.Sscanf(p, "/number/%d", &n); err != nil {
+			var links []string
+			for i := range 150 {
+				links = append(links, fmt.Sprintf("/number/%d", 100+i*100))
+			}
+			return honest(p, links...)
+		}
+		if n%100 == 13 { // four of them lie beyond minFar, and eight do not
+			return 404, "text/plain", "no"
+		}
+		return 200, "text/html", htmlPage(fmt.Sprintf("Number %d", n), "", fmt.Sprintf("/number/%d", n+1))
+	}, 150 * 13},
 	{"products with the same small print", func(p string) (int, string, string) {
 		small := "<p>" + prose("terms", 60) + "<p>" + prose("returns", 50)
 		var n int
@@ -383,5 +398,14 @@ func TestRowRefetched(t *testing.T) {
 	c.cfg.At = c.cfg.At.Add(software.Week)
 	if r := w.revisit(t, c, plan.Plan{Full: true}); r.NewPages != 3 {
 		t.Errorf("%d new pages, want 3", r.NewPages)
+	}
+}
+
+func TestNumberless(t *testing.T) {
+	naive := regexp.MustCompile(`[0-9]+`)
+	for _, s := range []string{"", "a", "1", "12", "a1", "1a", "a12b345", "/2026/11/23/", "½0٣9"} {
+		if got, want := numberless(s), naive.ReplaceAllString(s, "#"); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
 	}
 }

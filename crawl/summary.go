@@ -287,7 +287,7 @@ func change(list []graph.Node, id graph.Node, by int) []graph.Node {
 //	watched and waiting, ascending, as differences; moved: number, count; listed, vain
 //	told, unlisted; nofollow, ascending; groups left out: name, numbers ascending
 //	hashes and texts
-//	groups, params and canonicals; names, segments; kinds: template, empty, alone, hashes; seen, most
+//	groups, params and canonicals; names, segments; kinds: template, empty, alone, hashes; seen, most; near: hash, count
 func (s *summary) append(c *cycle) []byte {
 	w, k := &c.worth, &c.bounds
 	b := binary.LittleEndian.AppendUint64(make([]byte, 8, 1<<16), c.basis())
@@ -325,6 +325,10 @@ func (s *summary) append(c *cycle) []byte {
 		b = appendHashes(b, slices.Sorted(maps.Keys(kind.seen)))
 	}
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(k.seen)), uint64(k.most))
+	b = binary.AppendUvarint(b, uint64(len(k.near)))
+	for _, h := range slices.Sorted(maps.Keys(k.near)) {
+		b = binary.AppendUvarint(binary.LittleEndian.AppendUint64(b, h), uint64(k.near[h]))
+	}
 	binary.LittleEndian.PutUint64(b, xxhash.Sum64(b[8:]))
 	return b
 }
@@ -384,6 +388,14 @@ func (s *summary) set(c *cycle, b []byte) error {
 		k.kinds[template] = kind
 	}
 	k.seen, k.most = int(r.uvarint()), int(r.uvarint())
+	if n := r.count(9); n > 0 {
+		k.near = make(map[uint64]int, n)
+		for range n {
+			if h := r.take(8); len(h) == 8 {
+				k.near[binary.LittleEndian.Uint64(h)] = int(r.uvarint())
+			}
+		}
+	}
 	if errors.Join(err[:]...) != nil || r.bad || len(r.b) > 0 {
 		return errSummary
 	}
