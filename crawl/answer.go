@@ -107,9 +107,10 @@ func (c *cycle) answered(j *job) {
 		d.Changed = now
 	}
 	a.judge()
-	crawl.fail(crawl.db.Put(d))
-	if o.Class.Answered() {
-		crawl.fail(crawl.db.PutVisit(d.ID, store.Visit{Cycle: c.rec.Cycle, At: now, Status: o.Status, Digest: a.digest, Bytes: d.Bytes}))
+	if !o.Class.Answered() {
+		crawl.fail(crawl.db.Put(d))
+	} else {
+		crawl.fail(crawl.db.PutVisit(d, store.Visit{Cycle: c.rec.Cycle, At: now, Status: o.Status, Digest: a.digest, Bytes: d.Bytes}))
 	}
 	j.backlog.settle(d.ID)
 	if c.visit.manner().doubts {

@@ -51,7 +51,7 @@ func small(t *testing.T) *store.DB {
 				_, err := db.PutLinks(d, v.cycle, v.links)
 				must(err)
 			}
-			must(db.PutVisit(d.ID, store.Visit{Cycle: v.cycle, At: int64(v.cycle) * 100, Status: v.status, Digest: v.digest}))
+			must(db.PutVisit(d, store.Visit{Cycle: v.cycle, At: int64(v.cycle) * 100, Status: v.status, Digest: v.digest}))
 			must(db.Put(d))
 			must(db.Commit())
 		}

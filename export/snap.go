@@ -164,7 +164,7 @@ func readLives(v *store.View, site *store.Site, origin string) ([]*life, error) 
 		default:
 			return true
 		}
-		if failed = cursor.Visits(d.ID, func(x store.Visit) bool { l.visits = append(l.visits, x); return true }); failed != nil {
+		if failed = cursor.Visits(d, func(x store.Visit) bool { l.visits = append(l.visits, x); return true }); failed != nil {
 			return false
 		}
 		failed = cursor.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -162,7 +163,7 @@ func (c *checker) format() error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if string(b) != fmt.Sprint(Format) {
+	if from, err := strconv.Atoi(string(b)); err != nil || from < firstReadable || from > Format {
 		c.problem(set(metaKey("format"), fmt.Append(nil, Format)), "format version is %q, want %d", b, Format)
 	}
 	if _, err := c.v.get(metaKey("migrating")); !errors.Is(err, ErrNotFound) {

@@ -226,14 +226,16 @@ func (c *Cursor) LinkHistory(id graph.Node, yield func(Cycle, []Link) bool) erro
 }
 
 // Visits is View.Visits.
-func (c *Cursor) Visits(id graph.Node, yield func(Visit) bool) error {
-	return c.rows(tableVisit, id, func(n uint32, val []byte) error {
-		visit, err := decodeVisit(Cycle(n), val)
-		if err != nil {
-			return err
-		}
-		return stopped(yield(visit))
-	})
+func (c *Cursor) Visits(d *Doc, yield func(Visit) bool) error {
+	return d.visits(func(yield func(Visit) bool) error {
+		return c.rows(tableVisit, d.ID, func(n uint32, val []byte) error {
+			visit, err := decodeVisit(Cycle(n), val)
+			if err != nil {
+				return err
+			}
+			return stopped(yield(visit))
+		})
+	}, yield)
 }
 
 // rows calls yield for the rows of a document in a table whose keys are its number and another

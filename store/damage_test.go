@@ -57,7 +57,7 @@ func makeSample(t *testing.T) *sample {
 			d.State, d.Kind = Fetched, Page
 			_, err := db.PutLinks(d, 1, []Link{{To: graph.Node(i / 2)}, {To: graph.Node(i / 3)}})
 			must(err)
-			must(db.PutVisit(d.ID, Visit{Cycle: 1, Status: 200}))
+			must(db.PutVisit(d, Visit{Cycle: 1, Status: 200}))
 		}
 		if i%10 == 9 {
 			commit()

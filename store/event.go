@@ -350,7 +350,7 @@ func (db *DB) previousLook(d *Doc) (at Time, err error) {
 		if d, err = db.docNow(d.FoundOn); err != nil {
 			return 0, err
 		}
-		if err = db.visitsBack(d.ID, func(v Visit) bool {
+		if err = db.visitsBack(d, func(v Visit) bool {
 			if v.At < known && (v.Status == 304 || v.Status/100 == 2) {
 				at = v.At
 			}

@@ -129,7 +129,10 @@ func TestEventOfPage(t *testing.T) {
 	visit := func(d *Doc, c Cycle, at Time, status int) {
 		t.Helper()
 		d.State, d.Kind, d.FetchedIn, d.LastFetched = Fetched, Page, c, at
-		if err := db.PutVisit(d.ID, Visit{Cycle: c, At: at, Status: status}); err != nil {
+		if d.Visits++; status == 200 {
+			d.Status = 200 // so that d tells of it
+		}
+		if err := db.PutVisit(d, Visit{Cycle: c, At: at, Status: status}); err != nil {
 			t.Fatal(err)
 		}
 	}

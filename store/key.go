@@ -19,7 +19,7 @@ const (
 	tableSiteDoc    = 'd' // site, id → nothing
 	tableQueue      = 'q' // site, host, 0, id → nothing
 	tableLinks      = 'l' // id, ^cycle → links as of that cycle
-	tableVisit      = 'v' // id, cycle → visit
+	tableVisit      = 'v' // id, cycle → visit, unless the document tells of it
 	tableSite       = 's' // site → site
 	tableSiteName   = 'i' // name → site (4 bytes)
 	tableCounters   = 'k' // site → counters
@@ -58,6 +58,7 @@ func hostKey(origin string) []byte {
 func robotsKey(origin string) []byte { return append([]byte{tableRobots}, origin...) }
 func nameKey(name string) []byte     { return append([]byte{tableSiteName}, name...) }
 
+func visitKey(id graph.Node, c Cycle) []byte    { return key(tableVisit, uint32(id), uint32(c)) }
 func cycleKey(site SiteID, c Cycle) []byte      { return key(tableCycle, uint32(site), uint32(c)) }
 func cycleIndexKey(c Cycle, site SiteID) []byte { return key(tableCycleIndex, uint32(c), uint32(site)) }
 

@@ -16,11 +16,18 @@ import (
 //	1  a cycle is one round over all sites: table 'c' holds it as JSON by its number, table
 //	   'y' what it came to at each site
 //	2  a cycle belongs to one site: see tableCycle, tableCycleIndex; sites are found by name
-const Format = 2
+//	3  the document tells of its latest visit, see DB.PutVisit; what was stored before stays as it is
+const Format = 3
+
+// firstReadable is the oldest version that is read as it is. Only writing makes a later one of it.
+const firstReadable = 2
 
 // migrations[v] turns a store of version v into one of version v+1. It is run again from its
 // beginning if it was interrupted anywhere.
-var migrations = map[int]func(*DB, *migration) error{1: fromFormat1}
+var migrations = map[int]func(*DB, *migration) error{
+	1: fromFormat1,
+	2: func(*DB, *migration) error { return nil },
+}
 
 // migrationRows bounds the rows that a migration writes at once; tests lower it.
 var migrationRows = 10_000
@@ -93,7 +100,7 @@ func (db *DB) migrate(opt Options) error {
 	case err != nil:
 		return err
 	}
-	if from == Format {
+	if from == Format || opt.ReadOnly && from >= firstReadable {
 		return nil
 	}
 	if opt.ReadOnly {

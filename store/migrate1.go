@@ -64,7 +64,7 @@ func fromFormat1(db *DB, m *migration) error {
 	if err != nil {
 		return err
 	}
-	if err := db.scan([]byte{tableCycle}, nil, readable(func(c *CycleRecord) error {
+	if err := db.scan([]byte{tableCycle}, nil, rowsOf(func(c *CycleRecord) error {
 		if r := rounds[c.Cycle]; r != nil {
 			r.sites = append(r.sites, c.Site)
 			x := found[siteRound{c.Cycle, c.Site}]
@@ -89,7 +89,7 @@ func fromFormat1(db *DB, m *migration) error {
 			}
 		}
 	}
-	if err := db.scan([]byte{tableCycle}, nil, readable(func(c *CycleRecord) error {
+	if err := db.scan([]byte{tableCycle}, nil, rowsOf(func(c *CycleRecord) error {
 		if r := rounds[c.Cycle]; r != nil {
 			return r.split(c, found[siteRound{c.Cycle, c.Site}], sites[c.Site], m)
 		}
@@ -117,8 +117,8 @@ func fromFormat1(db *DB, m *migration) error {
 	return m.flush()
 }
 
-// readable passes the rows of tableCycle that can be read on; the others are for Repair.
-func readable(yield func(*CycleRecord) error) func(k, val []byte) error {
+// rowsOf passes the rows of tableCycle that can be read on; the others are for Repair.
+func rowsOf(yield func(*CycleRecord) error) func(k, val []byte) error {
 	return func(k, val []byte) error {
 		n, err := numbers(k, 2)
 		if err != nil {

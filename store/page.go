@@ -150,8 +150,10 @@ type Doc struct {
 	NoFollow bool   // only links with rel=nofollow lead to it
 	Unlisted uint8  // fetches of a page that would be new but asks not to be listed; 0: it is none
 
-	stored bool  // there is a record in the store
-	was    tally // what the record in the store counts as
+	stored    bool  // there is a record in the store
+	was       tally // what the record in the store counts as
+	visited   bool  // the record in the store tells of the latest visit, too, see DB.PutVisit
+	lastVisit Visit // that visit
 }
 
 // IsPage reports whether d counts as a page: it once answered 2xx with HTML of its own, and rules
@@ -264,6 +266,7 @@ var docFields = record.New(
 	record.Bool(46, func(d *Doc) *bool { return &d.Action }),
 	record.Uint(47, func(d *Doc) *uint32 { return &d.Learned }),
 	record.Node(48, func(d *Doc) *graph.Node { return &d.DroppedBy }),
+	record.Bool(49, func(d *Doc) *bool { return &d.visited }),
 	record.Bool(52, func(d *Doc) *bool { return &d.Stands }),
 	record.Node(53, func(d *Doc) *graph.Node { return &d.StandIn }),
 	record.Uint(54, func(d *Doc) *Class { return &d.Class }),
@@ -277,6 +280,33 @@ var docFields = record.New(
 	record.Bool(62, func(d *Doc) *bool { return &d.NoFollow }),
 	record.Uint(63, func(d *Doc) *uint8 { return &d.Unlisted }),
 )
+
+// visit is the latest visit as far as d tells of it.
+func (d *Doc) visit() Visit {
+	return Visit{Cycle: d.FetchedIn, At: d.LastFetched, Status: d.Status, Digest: d.Digest, Bytes: d.Bytes}
+}
+
+// visits calls yield for the visits that rows yields and the one that d tells of, by cycle.
+func (d *Doc) visits(rows func(yield func(Visit) bool) error, yield func(Visit) bool) error {
+	if d.visited && d.Visits == 1 {
+		yield(d.lastVisit)
+		return nil
+	}
+	last, more := d.visited, true
+	err := rows(func(v Visit) bool {
+		if last && d.lastVisit.Cycle < v.Cycle {
+			if last, more = false, yield(d.lastVisit); !more {
+				return false
+			}
+		}
+		more = yield(v)
+		return more
+	})
+	if err == nil && more && last {
+		yield(d.lastVisit)
+	}
+	return err
+}
 
 func (d *Doc) encode() []byte {
 	return docFields.Append(make([]byte, 0, 160+len(d.URL)+len(d.Title)), d)
@@ -304,5 +334,8 @@ func (d *Doc) decode(id graph.Node, b []byte) error {
 		return fmt.Errorf("document %d: %w: state %d, kind %d, url %q", id, record.ErrCorrupt, d.State, d.Kind, d.URL)
 	}
 	d.was = d.tally()
+	if d.visited {
+		d.lastVisit = d.visit()
+	}
 	return nil
 }

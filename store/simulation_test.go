@@ -345,7 +345,7 @@ func TestRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(db.PutVisit(d.ID, Visit{Cycle: 1, Status: 200}), db.PutRefetch(1, 1, &Refetch{Page: d.ID}), db.PutNewcomer(d, 1)); err != nil {
+		if err := errors.Join(db.PutVisit(d, Visit{Cycle: 1, Status: 200}), db.PutRefetch(1, 1, &Refetch{Page: d.ID}), db.PutNewcomer(d, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,10 +80,11 @@ type DB struct {
 	mu        sync.RWMutex
 	batch     *pebble.Batch
 	docs      map[graph.Node][]byte
-	recent    []recentDoc           // by number modulo recentDocs
-	puts      uint64                // documents written
-	commit    uint64                // the number of the last one
-	urls      map[string]graph.Node // those for which the index has no room
+	recent    []recentDoc            // by number modulo recentDocs
+	visits    map[graph.Node][]Visit // made before this window, and given rows in it
+	puts      uint64                 // documents written
+	commit    uint64                 // the number of the last one
+	urls      map[string]graph.Node  // those for which the index has no room
 	counters  map[SiteID]*Counters
 	dirty     map[SiteID]bool
 	next      graph.Node             // the next number for a URL
@@ -119,7 +121,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	}()
 	opt.MustExist = opt.MustExist || opt.ReadOnly
 	db := &DB{
-		docs: map[graph.Node][]byte{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
+		docs: map[graph.Node][]byte{}, visits: map[graph.Node][]Visit{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
 		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{},
 		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{}, summaries: map[SiteID]*summarised{},
 		events: events{moved: map[graph.Node]movement{}},
@@ -280,7 +282,7 @@ func (db *DB) readNumbers() error {
 // blockCache is how many bytes of tables are held in memory at most. The database takes what memtables need,
 // up to two of them, from the same room, and with less than that for both it kept nothing at all: a third of the CPU of a
 // crawl of 200,000 pages went into reading the same indexes and filters of tables again.
-const blockCache = 32 << 20
+const blockCache = 16 << 20
 
 func options(files *disk, opt Options) *pebble.Options {
 	o := &pebble.Options{
@@ -289,8 +291,8 @@ func options(files *disk, opt Options) *pebble.Options {
 		MemTableSize: opt.MemTable,
 		MaxOpenFiles: 256,
 		// The first level is merged into the next one when it is sixteen layers deep, not four, and what is deleted
-		// goes with that, not by itself: the queue is read from where it was left. A key is looked up in more tables,
-		// most of which their filters exclude.
+		// goes with that, not by itself: the queue is read from where it was left. In a crawl of a million pages that
+		// took from 758 bytes a page to 230. A key is looked up in more tables, most of which their filters exclude.
 		L0CompactionThreshold: 16,
 		L0StopWritesThreshold: 48,
 		FormatMajorVersion:    pebble.FormatNewest,
@@ -406,6 +408,11 @@ func (db *DB) Commit() error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	b, last := db.batch, db.lastEvent
+	for _, id := range slices.Sorted(maps.Keys(db.docs)) { // once, however often it was put
+		if err := b.Set(key(tableDoc, uint32(id)), db.docs[id], nil); err != nil {
+			return err
+		}
+	}
 	for site := range db.dirty {
 		if err := b.Set(key(tableCounters, uint32(site)), counterFields.Encode(db.counters[site]), nil); err != nil {
 			return err
@@ -427,6 +434,7 @@ func (db *DB) Commit() error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	clear(db.docs)
+	clear(db.visits)
 	clear(db.urls)
 	clear(db.digests)
 	clear(db.names)

@@ -188,27 +188,24 @@ func (v *View) LinkHistory(id graph.Node, yield func(Cycle, []Link) bool) error 
 }
 
 // Visits calls yield for each cycle that fetched the document, the first one first.
-func (v *View) Visits(id graph.Node, yield func(Visit) bool) error {
-	return v.scan(key(tableVisit, uint32(id)), nil, yieldVisits(yield))
+func (v *View) Visits(d *Doc, yield func(Visit) bool) error {
+	return d.visits(func(yield func(Visit) bool) error {
+		return v.scan(key(tableVisit, uint32(d.ID)), nil, func(k, val []byte) error {
+			visit, err := parseVisit(k, val)
+			if err != nil {
+				return err
+			}
+			return stopped(yield(visit))
+		})
+	}, yield)
 }
 
-// visitsBack is Visits with the latest cycle first.
-func (v *View) visitsBack(id graph.Node, yield func(Visit) bool) error {
-	return v.scanBack(key(tableVisit, uint32(id)), yieldVisits(yield))
-}
-
-func yieldVisits(yield func(Visit) bool) func(k, val []byte) error {
-	return func(k, val []byte) error {
-		n, err := numbers(k, 2)
-		if err != nil {
-			return err
-		}
-		visit, err := decodeVisit(Cycle(n[1]), val)
-		if err != nil {
-			return err
-		}
-		return stopped(yield(visit))
+func parseVisit(k, val []byte) (Visit, error) {
+	n, err := numbers(k, 2)
+	if err != nil {
+		return Visit{}, err
 	}
+	return decodeVisit(Cycle(n[1]), val)
 }
 
 // Site returns a site, or ErrNotFound.

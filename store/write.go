@@ -201,12 +201,15 @@ func (db *DB) put(d *Doc) error {
 	if err := db.keepWas(d); err != nil {
 		return err
 	}
+	if err := db.keepVisit(d); err != nil {
+		return err
+	}
 	b := d.encode()
 	d.stored, d.was = true, now
 	db.docs[d.ID] = b
 	db.puts++
 	db.recent[d.ID%recentDocs] = recentDoc{d.ID, b}
-	return w.Set(key(tableDoc, uint32(d.ID)), b, nil)
+	return nil
 }
 
 // keptCounters is of how many sites the counters stay at hand from one window to the next, some
@@ -307,9 +310,61 @@ func (db *DB) Evict(d *Doc) error {
 // PutKept stores the state of the decision which pages are kept; View.Kept returns it.
 func (db *DB) PutKept(state []byte) error { return db.set(metaKey("kept"), state) }
 
-// PutVisit stores a fetch of a document.
-func (db *DB) PutVisit(id graph.Node, v Visit) error {
-	return db.set(key(tableVisit, uint32(id), uint32(v.Cycle)), visitFields.Encode(&v))
+// PutVisit stores a fetch of a document, in place of another one in the same cycle, and puts d. Where
+// d says all of it, as after most fetches, it has a row of its own only when the next one changes that: each
+// page of a first visit takes 37 bytes less of the log, and 25 of the tables.
+func (db *DB) PutVisit(d *Doc, v Visit) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	k := visitKey(d.ID, v.Cycle)
+	tells := v == d.visit() && v.Cycle != 0
+	if d.visited && d.lastVisit.Cycle == v.Cycle { // which v replaces
+		d.visited = false
+	} else if tells && d.Visits != 1 { // there may be a row
+		if err := db.window().Delete(k, nil); err != nil {
+			return err
+		}
+	}
+	if err := db.keepVisit(d); err != nil {
+		return err
+	}
+	if tells {
+		d.visited, d.lastVisit = true, v
+	} else if err := db.window().Set(k, visitFields.Encode(&v), nil); err != nil {
+		return err
+	}
+	return db.put(d)
+}
+
+// keepVisit gives the visit that the record of d tells of a row, where d says something else by now.
+// db.mu is held.
+func (db *DB) keepVisit(d *Doc) error {
+	if !d.visited || d.lastVisit == d.visit() {
+		return nil
+	}
+	d.visited = false
+	db.visits[d.ID] = append(db.visits[d.ID], d.lastVisit)
+	return db.window().Set(visitKey(d.ID, d.lastVisit.Cycle), visitFields.Encode(&d.lastVisit), nil)
+}
+
+// visitsBack calls yield for the visits of d, the latest cycle first, those that were kept in this window included.
+// db.mu is held.
+func (db *DB) visitsBack(d *Doc, yield func(Visit) bool) error {
+	if d.visited && !yield(d.lastVisit) {
+		return nil
+	}
+	for _, v := range slices.Backward(db.visits[d.ID]) {
+		if !yield(v) {
+			return nil
+		}
+	}
+	return db.scanBack(key(tableVisit, uint32(d.ID)), func(k, val []byte) error {
+		v, err := parseVisit(k, val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(v))
+	})
 }
 
 func (db *DB) set(k, val []byte) error {

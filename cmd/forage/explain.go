@@ -135,7 +135,7 @@ func explain(v *store.View, raw string) (*explanation, error) {
 		}
 		e.Path = append([]string{at.URL}, e.Path...)
 	}
-	if err := v.Visits(id, func(x store.Visit) bool {
+	if err := v.Visits(d, func(x store.Visit) bool {
 		e.Visits = append(e.Visits, visit{x.Cycle, stamp(x.At), x.Status, x.Bytes, nil})
 		return true
 	}); err != nil {

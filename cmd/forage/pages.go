@@ -212,7 +212,7 @@ func changedSince(c *store.Cursor, d *store.Doc, cycle store.Cycle) (changed boo
 		return true, nil
 	}
 	last := uint64(0)
-	err = c.Visits(d.ID, func(visit store.Visit) bool {
+	err = c.Visits(d, func(visit store.Visit) bool {
 		if visit.Digest != 0 {
 			changed = changed || last != 0 && visit.Digest != last && visit.Cycle >= cycle
 			last = visit.Digest
