@@ -204,22 +204,22 @@ func (db *DB) PutEvent(e *Event) {
 	db.given = append(db.given, e)
 }
 
-// tell writes the events of the window. db.mu is held.
+// tell writes the events of the window. Where one of them cannot be made, it writes none, and the window is not
+// committed: what is in the store without having been told of would never be. db.mu is held.
 func (db *DB) tell() error {
 	if len(db.moved) == 0 && len(db.given) == 0 {
 		return nil
 	}
-	defer func() { clear(db.moved); db.given = nil }()
-	var told []graph.Node
+	var ids []graph.Node
 	for id, m := range db.moved {
 		if m.now.kind == Page && m.now.telling(&m.before) { // else it has been taken back within the window
-			told = append(told, id)
+			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(told, func(a, b graph.Node) int { return cmp.Compare(db.moved[a].place, db.moved[b].place) })
-	was := db.lastEvent
+	slices.SortFunc(ids, func(a, b graph.Node) int { return cmp.Compare(db.moved[a].place, db.moved[b].place) })
+	var told []*Event
 	sites := map[SiteID]*Site{}
-	for _, id := range told {
+	for _, id := range ids {
 		d, err := decodeDoc(id, db.docs[id])
 		if err != nil {
 			return err
@@ -231,55 +231,70 @@ func (db *DB) tell() error {
 			}
 			sites[d.Site] = s
 		}
-		if err := db.tellDoc(s, d, db.moved[id]); err != nil {
+		e, err := db.eventOf(s, d, db.moved[id])
+		if err != nil {
 			return err
+		}
+		if e != nil {
+			told = append(told, e)
 		}
 	}
 	for _, e := range db.given {
 		e.Doc = graph.None
-		if err := db.append(e); err != nil {
+		told = append(told, e)
+	}
+	clear(db.moved)
+	db.given = nil
+	if len(told) == 0 {
+		return nil
+	}
+	w := db.window()
+	for _, e := range told {
+		db.lastEvent++
+		e.Seq = db.lastEvent
+		if err := w.Set(eventKey(e.Seq), eventFields.Encode(e), nil); err != nil {
+			return err
+		}
+		if e.Type != PageNew {
+			continue
+		}
+		if err := w.Set(key(tableTold, uint32(e.Doc)), binary.BigEndian.AppendUint64(nil, e.Seq), nil); err != nil {
 			return err
 		}
 	}
-	if db.lastEvent == was {
-		return nil
-	}
-	return db.window().Set(metaKey("events"), binary.BigEndian.AppendUint64(nil, db.lastEvent), nil)
+	return w.Set(metaKey("events"), binary.BigEndian.AppendUint64(nil, db.lastEvent), nil)
 }
 
-// tellDoc writes what is to be told of a document that was before and is now.
-func (db *DB) tellDoc(s *Site, d *Doc, m movement) error {
+// eventOf returns what is to be told of a document that was before and is now; nil: nothing.
+func (db *DB) eventOf(s *Site, d *Doc, m movement) (*Event, error) {
 	before, now := &m.before, &m.now
 	if now.isNew && !before.isNew {
 		_, err := db.get(key(tableTold, uint32(d.ID)))
 		if err == nil { // it was new, was taken for something else, and is new again
-			return nil
+			return nil, nil
 		}
 		if !errors.Is(err, ErrNotFound) {
-			return err
+			return nil, err
 		}
-		if err := db.appendDoc(s, d, PageNew, d.FirstSeen, d.Cycle); err != nil {
-			return err
-		}
-		return db.window().Set(key(tableTold, uint32(d.ID)), binary.BigEndian.AppendUint64(nil, db.lastEvent), nil)
+		return db.docEvent(s, d, PageNew, d.FirstSeen, d.Cycle)
 	}
 	if now.moved != before.moved && now.moved != 0 {
-		return db.appendDoc(s, d, PageMoved, d.Moved, d.MovedIn)
+		return db.docEvent(s, d, PageMoved, d.Moved, d.MovedIn)
 	}
 	if d.FetchedIn <= s.FirstCycle { // nothing is news in a first visit
-		return nil
+		return nil, nil
 	}
 	if now.gone {
 		if before.gone {
-			return nil
+			return nil, nil
 		}
-		return db.appendDoc(s, d, PageGone, d.Gone, d.GoneIn)
+		return db.docEvent(s, d, PageGone, d.Gone, d.GoneIn)
 	}
-	return db.appendDoc(s, d, PageChanged, d.Changed, d.FetchedIn)
+	return db.docEvent(s, d, PageChanged, d.Changed, d.FetchedIn)
 }
 
-// appendDoc appends an event of a document.
-func (db *DB) appendDoc(s *Site, d *Doc, t EventType, at Time, c Cycle) error {
+// docEvent returns an event of a document.
+func (db *DB) docEvent(s *Site, d *Doc, t EventType, at Time, c Cycle) (*Event, error) {
 	e := &Event{
 		Type: t, At: at, Site: s.Name, Cycle: c, Doc: d.ID, URL: d.URL, Title: d.Title, Kind: d.KindText(), Via: d.Via.String(),
 		Published: d.Published, LastMod: d.LastMod, ContentType: d.ContentType, Digest: d.Digest, Depth: d.Depth,
@@ -287,29 +302,23 @@ func (db *DB) appendDoc(s *Site, d *Doc, t EventType, at Time, c Cycle) error {
 	var err error
 	if d.Stands {
 		if e.URL, err = db.urlNow(d.DuplicateOf); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if d.FoundOn != graph.None {
 		if e.FoundOn, err = db.urlNow(d.FoundOn); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if t == PageMoved && d.MovedFrom != graph.None {
 		if e.MovedFrom, err = db.urlNow(d.MovedFrom); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if e.PreviousLook, err = db.previousLook(d); err != nil {
-		return err
+		return nil, err
 	}
-	return db.append(e)
-}
-
-func (db *DB) append(e *Event) error {
-	db.lastEvent++
-	e.Seq = db.lastEvent
-	return db.window().Set(eventKey(e.Seq), eventFields.Encode(e), nil)
+	return e, nil
 }
 
 // docNow returns a document, writes of this window included. db.mu is held.

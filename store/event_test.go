@@ -8,10 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"forage/graph"
 	"forage/internal/race"
+	"forage/store/record"
 )
 
 // openEvents is a store in memory with a site, whose first visit was cycle 1.
@@ -283,5 +285,56 @@ func TestEventsLost(t *testing.T) {
 	}
 	if !slices.Equal(lost, []uint64{3, 4, 7, 10}) {
 		t.Errorf("lost are %d", lost)
+	}
+}
+
+// TestEventThatCannotBeTold has the page that led to a new one be unreadable: the window is kept until it can be
+// read, and nothing of it is in the store without having been told of.
+func TestEventThatCannotBeTold(t *testing.T) {
+	db := openEvents(t)
+	home := NewDoc("http://a.test/", 1)
+	home.State, home.Kind, home.Cycle, home.FetchedIn = Fetched, Page, 1, 1
+	if _, err := db.Add(home); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	k := key(tableDoc, uint32(home.ID))
+	b, err := db.get(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(val []byte) {
+		t.Helper()
+		if err := db.db.Set(k, val, pebble.NoSync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]byte{1})
+	for i := range 2 {
+		d := NewDoc(fmt.Sprint("http://a.test/", i), 1)
+		d.State, d.Kind, d.New, d.Cycle, d.FetchedIn = Fetched, Page, IsNew, 2, 2
+		if i == 1 {
+			d.FoundOn = home.ID
+		}
+		if _, err := db.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := db.Commit(); !errors.Is(err, record.ErrCorrupt) {
+			t.Fatalf("commit: %v", err)
+		}
+	}
+	if n, err := db.NumURLs(); n != 1 || err != nil {
+		t.Fatalf("%d URLs, %v: want that of the window before", n, err)
+	}
+	write(b)
+	if err := db.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if all := allEvents(t, &db.View, 0); len(all) != 2 || all[0].Seq != 1 || all[1].Seq != 2 || all[1].FoundOn != home.URL {
+		t.Errorf("told %+v", all)
 	}
 }
