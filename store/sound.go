@@ -93,8 +93,11 @@ func (c *checker) documents() error {
 	var d Doc
 	var links []Link
 	ahead := new(checker) // its documents are those that must follow
+	astray := false
 	refer := func(id graph.Node) {
-		if !c.hasDoc(id) {
+		if int(id) >= c.next { // nor is there memory for it: damage may name any number
+			astray = true
+		} else if !c.hasDoc(id) {
 			ahead.haveDoc(id)
 		}
 	}
@@ -137,7 +140,7 @@ func (c *checker) documents() error {
 		}); err != nil {
 			return err
 		}
-		if !current {
+		if !current || astray {
 			return errUnsound
 		}
 		return tables[tableVisit].of(id, func(cycle uint32, val []byte) error {
