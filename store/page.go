@@ -286,9 +286,13 @@ func (d *Doc) visit() Visit {
 	return Visit{Cycle: d.FetchedIn, At: d.LastFetched, Status: d.Status, Digest: d.Digest, Bytes: d.Bytes}
 }
 
+// visitedOnce reports whether no visit of d but the latest was ever made. A document that Repair restored does not
+// know how often it was visited before, nor when it became known.
+func (d *Doc) visitedOnce() bool { return d.Visits == 1 && d.Discovered != 0 }
+
 // visits calls yield for the visits that rows yields and the one that d tells of, by cycle.
 func (d *Doc) visits(rows func(yield func(Visit) bool) error, yield func(Visit) bool) error {
-	if d.visited && d.Visits == 1 {
+	if d.visited && d.visitedOnce() {
 		yield(d.lastVisit)
 		return nil
 	}

@@ -20,7 +20,9 @@ func TestVisits(t *testing.T) {
 	check(t, db.AddSite(&Site{Name: "a.test"}))
 	want := map[string]map[Cycle]Visit{}
 	for _, u := range []string{"http://a.test/a", "http://a.test/b", "http://a.test/c"} {
-		must(db.Add(NewDoc(u, 1)))(t)
+		d := NewDoc(u, 1)
+		d.Discovered = 1
+		must(db.Add(d))(t)
 		want[u] = map[Cycle]Visit{}
 	}
 	agree := func(d *Doc) {
@@ -89,6 +91,7 @@ func TestFirstVisitHasNoRow(t *testing.T) {
 	db := must(Open("s", Options{FS: vfs.NewMem()}))(t)
 	check(t, db.AddSite(&Site{Name: "a.test"}))
 	d := NewDoc("http://a.test/", 1)
+	d.Discovered = 1
 	must(db.Add(d))(t)
 	d.State, d.Status, d.Visits, d.FetchedIn, d.LastFetched, d.Digest, d.Bytes = Fetched, 200, 1, 1, 7, 8, 9
 	v := Visit{Cycle: 1, At: 7, Status: 200, Digest: 8, Bytes: 9}
@@ -106,6 +109,37 @@ func TestFirstVisitHasNoRow(t *testing.T) {
 	check(t, db.Commit())
 	if n := rows(); n != 2 {
 		t.Errorf("%d rows of visits, want 2", n)
+	}
+	check(t, db.Close())
+}
+
+// The visits of a document that was lost, and restored by Repair, are told with those that follow.
+func TestVisitsOfRestored(t *testing.T) {
+	db := must(Open("s", Options{FS: vfs.NewMem()}))(t)
+	check(t, db.AddSite(&Site{Name: "a.test"}))
+	d := NewDoc("http://a.test/", 1)
+	d.Discovered = 1
+	must(db.Add(d))(t)
+	visit := func(c Cycle) {
+		t.Helper()
+		d.State, d.Kind, d.Status, d.Cycle, d.FetchedIn, d.LastFetched = Fetched, Page, 200, max(d.Cycle, 1), c, Time(c)
+		d.Visits++
+		check(t, db.PutVisit(d, Visit{Cycle: c, At: Time(c), Status: 200}))
+		check(t, db.Commit())
+	}
+	visit(1)
+	visit(2)
+	check(t, db.set(key(tableDoc, uint32(d.ID)), []byte{1}))
+	check(t, db.Commit())
+	if n := must(db.Repair(func(Problem) {}))(t); n == 0 {
+		t.Error("Repair found nothing")
+	}
+	d = must(db.Doc(d.ID))(t)
+	visit(3)
+	var have []Cycle
+	check(t, db.Visits(d, func(v Visit) bool { have = append(have, v.Cycle); return true }))
+	if want := []Cycle{1, 3}; !slices.Equal(have, want) { // the record that was lost told of the second
+		t.Errorf("visits in cycles %d, want %d", have, want)
 	}
 	check(t, db.Close())
 }

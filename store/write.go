@@ -320,7 +320,7 @@ func (db *DB) PutVisit(d *Doc, v Visit) error {
 	tells := v == d.visit() && v.Cycle != 0
 	if d.visited && d.lastVisit.Cycle == v.Cycle { // which v replaces
 		d.visited = false
-	} else if tells && d.Visits != 1 { // there may be a row
+	} else if tells && !d.visitedOnce() { // there may be a row
 		if err := db.window().Delete(k, nil); err != nil {
 			return err
 		}
