@@ -71,12 +71,13 @@ func (c *cycle) beyond(d *store.Doc) (group, why string) {
 		return "", ""
 	}
 	template := c.template(url)
+	empty := max(maxEmpty, c.bounds.near[xxhash.Sum64String(template)])
 	switch k := c.bounds.kinds[template]; {
 	case d.Depth > maxFar:
 		return "…", fmt.Sprintf("more than %d links from the start", maxFar)
 	case k == nil:
-	case k.empty >= max(maxEmpty, c.bounds.near[xxhash.Sum64String(template)]):
-		return template, fmt.Sprintf("%d pages in a row say nothing but where they are", maxEmpty)
+	case k.empty >= empty:
+		return template, fmt.Sprintf("%d pages in a row say nothing but where they are", empty)
 	case k.alone >= maxEmpty && d.Depth > maxAlone:
 		return template, fmt.Sprintf("more than %d pages in a row that lead to each other alone", maxAlone)
 	}
