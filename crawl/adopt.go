@@ -106,6 +106,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 			}
 		}
 	}
+	c.tally()                             // a link may have led here, in the middle of a window
 	if err := c.db.Commit(); err != nil { // adopt reads what is committed
 		return nil, err
 	}
