@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"golang.org/x/sys/unix"
 )
 
 // An InUseError tells that another process has the store open.
@@ -32,6 +31,9 @@ func (e *InUseError) Error() string {
 // up by the system when its process dies.
 type owner struct{ f *os.File }
 
+// errLocked is what tryLock returns where others hold the lock.
+var errLocked = errors.New("others hold the lock")
+
 // patience is how long others that hold the lock for a moment are waited for. Readers hold it
 // while they copy the store's log, of up to 2 MemTables, 5 ms each; a reader that cannot have
 // a copy holds it until it closes.
@@ -42,26 +44,21 @@ const patience = 10 * time.Second
 func acquire(dir string, shared bool, patience time.Duration) (*owner, error) {
 	path := filepath.Join(dir, "owner")
 	// What it holds is replaced, so that it must not be a link to a file of somebody else.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
-	if shared && (errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission)) {
-		f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o644)
+	if shared && (isReadOnly(err) || errors.Is(err, fs.ErrPermission)) {
+		f, err = os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
 	}
-	if errors.Is(err, unix.ELOOP) {
+	if isLink(err) {
 		return nil, fmt.Errorf("%s is a symbolic link, which no lock of a store is: remove it", path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	how := unix.LOCK_EX
-	if shared {
-		how = unix.LOCK_SH
-	}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+		if err = tryLock(f, !shared); err != errLocked {
 			break
 		}
 		pid := readPID(f)
@@ -94,7 +91,7 @@ func writePID(f *os.File) error {
 func readPID(f *os.File) int {
 	b, _ := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || unix.Kill(pid, 0) != nil && !errors.Is(unix.Kill(pid, 0), unix.EPERM) {
+	if err != nil || !lives(pid) {
 		return 0
 	}
 	return pid

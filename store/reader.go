@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 )
 
 // A process that only reads must not hold up the one that writes, which a crawl on schedule
@@ -51,7 +49,7 @@ func copyForReader(dir string) (_ *readerCopy, err error) {
 	if c.lock, err = os.Create(filepath.Join(c.dir, "owner")); err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(c.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := tryLock(c.lock, true); err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	for _, f := range files {
@@ -85,11 +83,10 @@ func copyFile(src, dst string) error {
 }
 
 func (c *readerCopy) remove() error {
-	err := os.RemoveAll(c.dir)
 	if c.lock != nil {
-		c.lock.Close()
+		c.lock.Close() // first: not every system lets a file be removed that is open
 	}
-	return err
+	return os.RemoveAll(c.dir)
 }
 
 // removeCopies removes the copies of readers that are no more. The caller has the store for
@@ -106,7 +103,7 @@ func removeCopies(dir string) {
 		path := filepath.Join(dir, e.Name())
 		lock, err := os.OpenFile(filepath.Join(path, "owner"), os.O_RDWR, 0)
 		if err == nil {
-			err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+			err = tryLock(lock, true)
 			lock.Close()
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -129,8 +130,11 @@ func missingFolders(dir string) (missing []string) {
 }
 
 // SyncFolder returns when the names in a folder are on the disk. It does nothing where the user
-// may not read the folder, or the file system cannot sync one.
+// may not read the folder, or the system cannot sync one.
 func SyncFolder(dir string) error {
+	if runtime.GOOS == "windows" { // it keeps its names by itself
+		return nil
+	}
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil

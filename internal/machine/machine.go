@@ -8,10 +8,8 @@ package machine
 import (
 	"math"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // FreeMemory returns how many bytes the process may still take, the lower of what the kernel
@@ -39,34 +37,15 @@ func PeakRSS() int64 {
 	if kb, ok := field("/proc/self/status", "VmHWM:"); ok {
 		return kb << 10
 	}
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	if runtime.GOOS == "darwin" {
-		return int64(u.Maxrss)
-	}
-	return int64(u.Maxrss) << 10
+	return peakRSS()
 }
 
 // FreeDisk returns the bytes that are free in a folder; 0 where the system does not tell.
-func FreeDisk(folder string) int64 {
-	var s syscall.Statfs_t
-	if syscall.Statfs(folder, &s) != nil {
-		return 0
-	}
-	return int64(s.Bavail) * int64(s.Bsize)
-}
+func FreeDisk(folder string) int64 { return freeDisk(folder) }
 
 // Device returns the number of the file system that a folder is on; 0 where the system does not
 // tell.
-func Device(folder string) uint64 {
-	var s syscall.Stat_t
-	if syscall.Stat(folder, &s) != nil {
-		return 0
-	}
-	return uint64(s.Dev)
-}
+func Device(folder string) uint64 { return device(folder) }
 
 // field returns the number that follows a name at the beginning of a line of a file.
 func field(path, name string) (v int64, ok bool) {
