@@ -114,6 +114,7 @@ type cycle struct {
 	closed  bool
 	limit   string // what ended it, for people
 	trouble string // the last reason why something could not be fetched
+	lost    string // the last reason why a host was left alone
 	failure string // why the site counts as failed
 	seen    observations
 }

@@ -13,8 +13,8 @@ func (c *cycle) tellOfSite(now store.Time) {
 	switch {
 	case s.State == store.SiteFailed, s.State == store.SitePaused && !c.held:
 		trouble = cmp.Or(s.Reason, string(s.State))
-	case s.State != store.SiteDone && c.trouble != "": // a host was lost, and something waits there
-		trouble = c.trouble
+	case s.State != store.SiteDone && c.lost != "": // something waits there
+		trouble = c.lost
 	case s.State != store.SiteDone: // interrupted: nobody knows
 		trouble = s.Trouble
 	}

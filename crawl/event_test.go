@@ -107,3 +107,30 @@ func TestEvents(t *testing.T) {
 		step("page.changed /", "page.changed /post/2", "page.new /post/6", "site.fine")
 	})
 }
+
+// TestOnePageIsNoTrouble interrupts visits of a site that is fine, but for a page of it that is not.
+func TestOnePageIsNoTrouble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		links := []string{"/bad"}
+		for n := range 300 {
+			path := fmt.Sprintf("/%d", n)
+			links = append(links, path)
+			w.set(path, page(fmt.Sprintf("This is page %d.", n), "/"))
+		}
+		w.set("/", page("home", links...))
+		w.set("/bad", status(500))
+		c := open(t, nil)
+		for range 2 {
+			w.crawlWith(t, c, store.Rules{}, Options{MaxTotal: 130})
+		}
+		if got := eventsOf(t, c, w.URL, 0); len(got) > 0 {
+			t.Errorf("an interrupted visit told %q", got)
+		}
+		w.crawl(t, c, store.Rules{})
+		if got := eventsOf(t, c, w.URL, 0); !slices.Equal(got, []string{"site.ready"}) {
+			t.Errorf("the first visit told %q", got)
+		}
+	})
+}

@@ -291,7 +291,7 @@ func (l *Loop) giveUp(h *host, why string) {
 	warned := false
 	for _, b := range h.backlogs {
 		c := b.cycle
-		c.trouble = why
+		c.trouble, c.lost = why, why
 		c.visit.hostLost()
 		c.touch()
 		if c.pages > 0 && !warned { // a site without pages is told as failed
