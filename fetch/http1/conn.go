@@ -22,6 +22,7 @@ type conn struct {
 	stop     func() bool // has ctx leave the connection alone; false: it has ended it
 	alive    bool        // the answer lets the connection live on
 	answered bool        // there was a valid status line to the present request
+	dry      bool        // no more is read for the present answer than what is here
 
 	// of the pool
 	since        time.Time
@@ -88,6 +89,9 @@ type reader struct{ cn *conn }
 // Read tells an end that TLS has told from one that anybody on the way can bring about. Package tls
 // takes both for the same between two records.
 func (r reader) Read(p []byte) (int, error) {
+	if r.cn.dry {
+		return 0, errDry
+	}
 	n, err := r.cn.Conn.Read(p)
 	if err == io.EOF && r.cn.wire != nil && r.cn.wire.ended {
 		err = io.ErrUnexpectedEOF
@@ -146,7 +150,10 @@ func (cn *conn) quiet(age time.Duration) bool {
 // reusable reports whether the next answer would start at the next byte.
 func (cn *conn) reusable() bool {
 	// What is here already may be the rest: a small body that nobody wanted, or the last
-	// chunk, before which a decoder stopped.
+	// chunk, before which a decoder stopped. Nothing is waited for: where the line before a chunk has come
+	// in part, that could last until Request.End, and ctx ends nothing any more.
+	cn.dry = true
+	defer func() { cn.dry = false }()
 	for cn.alive && cn.body.left != 0 && cn.br.Buffered() > 0 {
 		if _, err := cn.body.Read(cn.head[:cap(cn.head)]); err != nil {
 			break

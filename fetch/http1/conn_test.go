@@ -137,6 +137,29 @@ func TestUnreadBody(t *testing.T) {
 	}
 }
 
+// An answer that is closed waits for nothing, such as the rest of the line before a chunk.
+func TestCloseWaitsForNothing(t *testing.T) {
+	s := serve(t, func(nc net.Conn) {
+		if asked(bufio.NewReader(nc)) {
+			io.WriteString(nc, ok+"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n1")
+			io.Copy(io.Discard, nc)
+		}
+	})
+	c := newClient(t, Config{})
+	a, err := c.Do(t.Context(), &Request{Host: s.host, End: time.Now().Add(20 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(a, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	a.Close()
+	if took := time.Since(start); took > 10*time.Second || c.idle.n != 0 {
+		t.Errorf("Close took %v, %d connections were kept", took, c.idle.n)
+	}
+}
+
 // What a server says when nobody asked is not the answer to the next request.
 func TestUnsolicited(t *testing.T) {
 	s := serve(t, answers(right+ok+"Content-Length: 6\r\n\r\nforged"))
