@@ -19,8 +19,9 @@ const smallBody = 16 << 10
 // classify fills o from the status, the header and as much of the body as the answer deserves, and
 // as comes before end.
 func (c *Client) classify(ctx context.Context, r *Request, o *Outcome, body io.Reader, end time.Time) {
-	if o.wait != nil {
-		o.wait.Stop()
+	if o.wait != nil && !o.wait.Stop() { // the body is cut off, in this moment
+		o.Class, o.Reason, o.Status, o.Header, o.Wire = Timeout, lateReason(r), 0, "", 0
+		return
 	}
 	o.ContentType = o.Header.Get("Content-Type")
 	o.ETag = o.Header.Get("ETag")

@@ -227,7 +227,7 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	rctx, cut := ctx, context.CancelCauseFunc(nil)
 	if r.Wait > 0 {
 		rctx, cut = context.WithCancelCause(ctx)
-		o.wait = time.AfterFunc(r.Wait, func() { cut(&failure{Timeout, "no answer within " + r.Wait.String()}) })
+		o.wait = time.AfterFunc(r.Wait, func() { cut(&failure{Timeout, lateReason(r)}) })
 	}
 	if c.cfg.Proxy == nil {
 		c.direct(rctx, u, r, o, start, false)
@@ -253,6 +253,9 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	}
 	return o, err
 }
+
+// lateReason tells of a request that took longer than its Wait.
+func lateReason(r *Request) string { return "no answer within " + r.Wait.String() }
 
 // parseURL returns the parts of an absolute http or https URL, without fragment and user. Paths
 // that net/url refuses and browsers send, such as /100%, are in Opaque, as they stand.
