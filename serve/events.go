@@ -58,7 +58,7 @@ func (s *server) events(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-events", Method: http.MethodGet, Path: "/api/v1/events", Summary: "What happened, in the order in which it came to be known",
 		Description: "Who keeps next and gives it as after misses nothing and gets nothing twice. With wait, an answer without events waits for some.",
-		Tags:        []string{"events"}, Responses: gone,
+		Tags:        []string{"events"}, Responses: gone, Middlewares: huma.Middlewares{mayWait},
 	}, s.listEvents)
 	stream := map[string]*huma.Response{"410": gone["410"], "200": {
 		Description: "id is the number of an event, event its type, data the event as in the list",
@@ -69,6 +69,13 @@ func (s *server) events(api huma.API) {
 		Description: "Begins after the event Last-Event-ID, or after, or else after the last one that there is.",
 		Tags:        []string{"events"}, Responses: stream,
 	}, s.streamEvents)
+}
+
+// mayWait has an answer that was waited for be written in the time that others have.
+func mayWait(ctx huma.Context, next func(huma.Context)) {
+	_, w := humago.Unwrap(ctx)
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(maxWait + writeTimeout)) // no error: there is none in tests without a connection
+	next(ctx)
 }
 
 type listEventsIn struct {

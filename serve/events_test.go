@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"forage/report"
 	"forage/store"
@@ -176,6 +178,31 @@ func TestEventsWait(t *testing.T) {
 	close(ending)
 	if l := <-answers; len(l.Events) != 0 || l.Next != 6 {
 		t.Errorf("%s, next %d when the service ends; want none, 6", l.Events, l.Next)
+	}
+}
+
+// A deadlined writer keeps until when it may write.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (d *deadlined) SetWriteDeadline(t time.Time) error { d.until = t; return nil }
+
+// What was waited for can still be written after the longest wait.
+func TestWaitIsWritten(t *testing.T) {
+	db, _ := newStore(t)
+	ending := make(chan struct{})
+	close(ending)
+	h, err := New(Options{DB: db, Watch: &watched{}, Public: true, Ending: ending})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/events?wait=1m", nil))
+	if w.Code != 200 || w.until.Before(start.Add(maxWait+writeTimeout)) {
+		t.Errorf("%d, may be written for %v", w.Code, w.until.Sub(start))
 	}
 }
 
