@@ -28,6 +28,12 @@ const feedPages = 100
 // maxLookedBack is how many of the latest events a feed is made of.
 const maxLookedBack = 20_000
 
+// maxMatching is how long a feed may take to compare URLs with a pattern: one of 20 letters can cost half an hour.
+var maxMatching = 5 * time.Second // a constant but for a test
+
+// maxPattern bounds such a pattern, in bytes: between two events nobody looks at the time.
+const maxPattern = 1000
+
 // maxTitle bounds a title in a feed, in bytes.
 const maxTitle = 1000
 
@@ -118,6 +124,9 @@ func (s *server) readFeed(f *feed, site string, query url.Values) error {
 			return huma.Error400BadRequest(fmt.Sprintf("limit=%s: want a number from 1 to %d", text, feedPages))
 		}
 	}
+	if n := len(query.Get("match")); n > maxPattern {
+		return huma.Error400BadRequest(fmt.Sprintf("match: %d bytes, at most %d", n, maxPattern))
+	}
 	match, err := regexp.Compile(query.Get("match"))
 	if err != nil {
 		return huma.Error400BadRequest(fmt.Sprintf("match: %v", err))
@@ -132,7 +141,8 @@ func (s *server) readFeed(f *feed, site string, query url.Values) error {
 			f.title += " of " + site
 		}
 		var content, others []*store.Event
-		looked := 0
+		looked, late := 0, false
+		end := time.Now().Add(maxMatching)
 		err := v.EventsBack(func(e *store.Event) bool {
 			looked++
 			switch {
@@ -142,8 +152,12 @@ func (s *server) readFeed(f *feed, site string, query url.Values) error {
 			case len(others) < limit:
 				others = append(others, e)
 			}
-			return len(content) < limit && looked < maxLookedBack
+			late = time.Now().After(end)
+			return len(content) < limit && looked < maxLookedBack && !late
 		})
+		if err == nil && late {
+			return huma.Error400BadRequest("match: the pattern takes too long")
+		}
 		f.pages = append(content, others[:min(len(others), limit-len(content))]...)
 		for _, e := range f.pages {
 			if at := time.Unix(e.At, 0).UTC(); at.After(f.updated) {

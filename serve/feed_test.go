@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"forage/store"
 )
@@ -183,6 +184,20 @@ func TestFeedHostile(t *testing.T) {
 	} {
 		wantProblem(t, path, ask(t, "GET", srv.URL+path, ""), status)
 	}
+}
+
+// A pattern that takes long to compare is given up.
+func TestFeedSlowPattern(t *testing.T) {
+	db, s := newStore(t)
+	srv := serving(t, Options{DB: db})
+	for i := range 200 {
+		publish(t, db, s, fmt.Sprintf("http://a.test/%d/%s", i, strings.Repeat("a", 7000)), nil)
+	}
+	defer func(d time.Duration) { maxMatching = d }(maxMatching)
+	maxMatching = 10 * time.Millisecond
+	slow := url.QueryEscape(strings.Repeat("(.*a){1000}", 3) + "b")
+	wantProblem(t, "a slow pattern", ask(t, "GET", srv.URL+"/feed.json?match="+slow, ""), 400)
+	wantProblem(t, "a long pattern", ask(t, "GET", srv.URL+"/feed.json?match="+strings.Repeat("a", maxPattern+1), ""), 400)
 }
 
 // TestHealth: the service is not ready while nothing can be fetched, and says why.
