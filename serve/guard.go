@@ -3,6 +3,7 @@ package serve
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -53,6 +54,9 @@ func newGuard(o *Options, next http.Handler) (*guard, error) {
 		g.publicURL = u
 	}
 	for _, t := range o.Tokens {
+		if t.Value == "" {
+			return nil, errors.New("a token is empty: who gives none would have it")
+		}
 		g.tokens = append(g.tokens, tokenSum{sha256.Sum256([]byte(t.Value)), t.Write})
 	}
 	return g, nil

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,9 +52,10 @@ const (
 type server struct {
 	Options
 	streams chan struct{} // holds one for each reader that waits
+	changes sync.Mutex    // held from reading settings to writing them changed
 }
 
-// New returns a handler of all paths of the service. The error is that of a PublicURL which is none.
+// New returns a handler of all paths of the service. The error is that of a PublicURL which is none, or of an empty token.
 func New(o Options) (http.Handler, error) {
 	if o.Streams == 0 {
 		o.Streams = 256

@@ -304,6 +304,9 @@ func TestGuard(t *testing.T) {
 	if _, err := New(Options{DB: db, Watch: &watched{}, PublicURL: "forage.example"}); err == nil {
 		t.Error("New takes a public URL without a scheme")
 	}
+	if _, err := New(Options{DB: db, Watch: &watched{}, Tokens: []Token{{"", true}}}); err == nil {
+		t.Error("New takes an empty token")
+	}
 }
 
 // TestLimits sends what is too long.

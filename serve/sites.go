@@ -229,11 +229,23 @@ func decodeSettings(b []byte) (*Settings, error) {
 	return s, nil
 }
 
+// settingKeys are the keys of Settings.
+var settingKeys = func() map[string]bool {
+	keys := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		keys[key] = true
+	}
+	return keys
+}()
+
 // changeSite puts what is given in place of what a site has, by RFC 7396: settings hold no objects.
 func (s *server) changeSite(ctx context.Context, in *struct {
 	SiteIn
 	RawBody []byte
 }) (*siteOut, error) {
+	s.changes.Lock()
+	defer s.changes.Unlock()
 	site, err := s.Watch.Site(in.Site)
 	if err != nil {
 		return nil, problem(err)
@@ -251,6 +263,9 @@ func (s *server) changeSite(ctx context.Context, in *struct {
 		return nil, err
 	}
 	for key, value := range patch {
+		if !settingKeys[key] { // in other letters it would lose to the one that is there
+			return nil, huma.Error400BadRequest(fmt.Sprintf("settings of a site: unknown field %q", key))
+		}
 		merged[key] = value // null decodes as the zero value, which is the default
 	}
 	text, err := json.Marshal(merged)

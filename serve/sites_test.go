@@ -99,6 +99,7 @@ func TestSites(t *testing.T) {
 		{"PATCH", "/b.test:8080", `[]`, js, 400},
 		{"PATCH", "/b.test:8080", `null`, js, 400},
 		{"PATCH", "/b.test:8080", `{"budgte": "5"}`, js, 400},
+		{"PATCH", "/b.test:8080", `{"Every": "7h"}`, js, 400},
 		{"PATCH", "/b.test:8080", `{"url": "x"}`, js, 400},
 		{"PATCH", "/a.test", `{"budget": "6"}`, js, 409},
 		{"PATCH", "/e.test", `{"budget": "6"}`, js, 404},
