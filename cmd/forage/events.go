@@ -151,11 +151,17 @@ func followEvents(cmd *cobra.Command, dir string, after uint64, told func(*store
 	out := &follower{out: cmd.OutOrStdout(), after: after, told: told}
 	read := time.Time{}
 	for ctx.Err() == nil {
-		code, err := control.Call(ctx, dir, []string{wd, "events", "--after", fmt.Sprint(out.after), "--wait", "1m", "--dir", dir}, out, cmd.ErrOrStderr())
+		out.rest = nil
+		before := out.after
+		var said bytes.Buffer
+		code, err := control.Call(ctx, dir, []string{wd, "events", "--after", fmt.Sprint(out.after), "--wait", "1m", "--dir", dir}, out, &said)
 		switch {
 		case err == nil && code == 0, ctx.Err() != nil:
 			continue
+		case out.after != before: // an owner that ended in the middle, killed or not: others go on from there
+			continue
 		case err == nil:
+			cmd.ErrOrStderr().Write(said.Bytes())
 			return &exitError{code, nil} // said already
 		case errors.Is(err, control.ErrForbidden) || !errors.Is(err, control.ErrNobody) && !errors.Is(err, control.ErrAgain):
 			return err

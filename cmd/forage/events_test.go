@@ -11,8 +11,10 @@ import (
 	"sync"
 	"testing"
 
+	"forage/control"
 	"forage/replay"
 	"forage/snap"
+	"forage/store"
 )
 
 // lines passes on the lines that are written to it.
@@ -33,6 +35,58 @@ func (l *lines) Write(b []byte) (int, error) {
 		}
 		l.rest = rest
 		l.to <- line
+	}
+}
+
+// TestFollowDyingOwner: the owner of the store ends in the middle of a line.
+func TestFollowDyingOwner(t *testing.T) {
+	dir := t.TempDir()
+	db, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		db.PutEvent(&store.Event{Type: store.SiteReady, At: 1_700_000_000, Site: "a.test"})
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	if code := run(t.Context(), &all, io.Discard, []string{"events", "--dir", dir}); code != 0 {
+		t.Fatal(code)
+	}
+	want := strings.Split(strings.TrimSpace(all.String()), "\n")
+	called := make(chan struct{})
+	var once sync.Once
+	owner, err := control.Serve(dir, func(_ context.Context, stdout, _ io.Writer, _ []string) (int, error) {
+		once.Do(func() {
+			io.WriteString(stdout, want[0]+"\n"+want[1][:20])
+			close(called)
+		})
+		return 0, control.ErrAgain
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &lines{to: make(chan string, 100)}
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, out, io.Discard, []string{"events", "--follow", "--dir", dir}) }()
+	<-called
+	owner.Close(nil)
+	for i, line := range want {
+		select {
+		case got := <-out.to:
+			if got != line {
+				t.Errorf("line %d: %s, want %s", i, got, line)
+			}
+		case code := <-ended:
+			t.Fatalf("it ended with %d before line %d", code, i)
+		}
+	}
+	cancel()
+	if code := <-ended; code != exitInterrupted {
+		t.Errorf("it ended with %d", code)
 	}
 }
 
