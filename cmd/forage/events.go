@@ -42,6 +42,7 @@ func eventsCmd() *cobra.Command {
   page.moved    a page was found at a new URL; moved_from is the one that it had
   site.ready    the first visit of a site has ended: what comes from now on is news
   site.trouble  a site cannot be fetched, or blocks us; site.fine: that is over
+  event.lost    a damaged store was repaired: what stood under this number is not known
 
 An event says what was known then and stays as it is. previous_look is when the document that
 led to a page was last seen without the link: the page became known at most the time between
