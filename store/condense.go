@@ -359,12 +359,13 @@ func (db *DB) PutState(site SiteID, c Cycle, state []byte) error {
 	}
 	n := min(len(state), statePiece)
 	err := w.Set(prefix, append(binary.AppendUvarint(make([]byte, 0, 8+n), uint64(c)), state[:n]...), nil)
-	for i := uint32(1); err == nil && n < len(state); i++ {
+	i := uint32(1)
+	for ; err == nil && n < len(state); i++ {
 		state = state[n:]
 		n = min(len(state), statePiece)
 		err = w.Set(key(tableState, uint32(site), i), state[:n], nil)
 	}
-	return err
+	return errors.Join(err, w.Delete(key(tableState, uint32(site), i), nil)) // a longer one of this window ends here
 }
 
 // State returns after which cycle PutState stored what a site's policy knew, and that in pieces, each of

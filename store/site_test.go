@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
 
 // TestAddSite gives sites numbers in the order in which they come, each name once, also in a
 // store that is opened again.
@@ -61,4 +65,28 @@ func TestCountersOfManySites(t *testing.T) {
 			t.Fatalf("Counters(%d) = %+v, %v, want %+v", site+1, got, err, want[site+1])
 		}
 	}
+}
+
+// A state takes the place of the one before, also of a longer one that was put in the same window.
+func TestPutState(t *testing.T) {
+	db := must(Open("s", Options{FS: vfs.NewMem()}))(t)
+	check(t, db.AddSite(&Site{Name: "a.test"}))
+	check(t, db.Commit())
+	for _, sizes := range [][]int{{3*statePiece + 1, 100}, {5 * statePiece}, {2 * statePiece}, {4 * statePiece, 0}} {
+		for _, n := range sizes {
+			check(t, db.PutState(1, Cycle(n+1), make([]byte, n)))
+		}
+		check(t, db.Commit())
+		want := sizes[len(sizes)-1]
+		c, pieces, err := db.State(1)
+		check(t, err)
+		n := 0
+		for b := range pieces {
+			n += len(b)
+		}
+		if n != want || c != Cycle(want+1) {
+			t.Errorf("%d bytes after cycle %d, want %d after %d", n, c, want, want+1)
+		}
+	}
+	check(t, db.Close())
 }
