@@ -197,7 +197,11 @@ func (a *answer) document() {
 	s, crawl := c.site, c.crawl()
 	now := crawl.now()
 	a.digest = got.Digest
-	a.changed = d.Digest != 0 && d.Digest != got.Digest
+	broken := o.BrokeOff() && d.Digest != 0 // what it says is no change, and the next one is compared with what is known
+	if broken {
+		a.digest = 0
+	}
+	a.changed = d.Digest != 0 && d.Digest != got.Digest && !broken
 	kind := got.Kind
 	if kind == store.Page {
 		kind = a.hollow()
@@ -211,8 +215,13 @@ func (a *answer) document() {
 	wasGone := d.GoneCycles > 0
 	a.wasCut = d.Truncated
 	novelty.Back(d)
-	d.Digest, d.Bytes, d.Truncated = got.Digest, got.Bytes, o.Truncated() || got.Cut
-	d.ETag, d.LastModified = o.ETag, o.LastModified
+	d.Truncated = o.Truncated() || got.Cut
+	if broken {
+		d.ETag, d.LastModified = "", "" // the rest is wanted yet
+	} else {
+		d.Digest, d.Bytes = got.Digest, got.Bytes
+		d.ETag, d.LastModified = o.ETag, o.LastModified
+	}
 	d.ContentType = mediaType(o.ContentType)
 	if kind == store.Page {
 		d.Title = got.Title

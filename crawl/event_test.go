@@ -3,6 +3,7 @@ package crawl
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +132,38 @@ func TestOnePageIsNoTrouble(t *testing.T) {
 		w.crawl(t, c, store.Rules{})
 		if got := eventsOf(t, c, w.URL, 0); !slices.Equal(got, []string{"site.ready"}) {
 			t.Errorf("the first visit told %q", got)
+		}
+	})
+}
+
+// TestBrokenOff has connections break off in the middle of pages: what came is no change, nor is the whole page
+// that comes next.
+func TestBrokenOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		whole := page(strings.Repeat("There is much to be said. ", 500), "/a")
+		w.set("/", whole)
+		w.set("/a", page("a"))
+		c := open(t, nil)
+		w.crawl(t, c, store.Rules{})
+		digest := w.doc(t, c, "/").Digest
+		for range 2 {
+			for _, h := range []http.HandlerFunc{func(rw http.ResponseWriter, r *http.Request) {
+				rec := httptest.NewRecorder()
+				whole(rec, r)
+				rw.Header().Set("Content-Type", "text/html")
+				rw.Header().Set("Content-Length", fmt.Sprint(rec.Body.Len()))
+				rw.Write(rec.Body.Bytes()[:rec.Body.Len()/2])
+			}, whole} {
+				w.set("/", h)
+				time.Sleep(24 * time.Hour)
+				w.revisit(t, c, plan.Plan{Full: true, Text: "all"})
+			}
+		}
+		d := w.doc(t, c, "/")
+		if got := eventsOf(t, c, w.URL, 0); !slices.Equal(got, []string{"site.ready"}) || d.Digest != digest || d.Changes != 0 || d.Visits != 5 || d.Truncated {
+			t.Errorf("told %q; %d changes in %d visits", got, d.Changes, d.Visits)
 		}
 	})
 }

@@ -138,3 +138,7 @@ type Outcome struct {
 
 // Truncated reports whether Body is only a prefix.
 func (o *Outcome) Truncated() bool { return o.Cut != Whole }
+
+// BrokeOff reports whether Body ends where it does by accident: the next fetch may bring more of the same. That of
+// a body that is too long ends at the same place again.
+func (o *Outcome) BrokeOff() bool { return o.Cut != Whole && o.Cut != CutLong }
