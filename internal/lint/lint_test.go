@@ -61,6 +61,7 @@ var imports = map[string]string{
 	"control":             "",
 	"report":              "internal/printable store",
 	"serve":               "report store",
+	"watch":               "crawl/scope fetch internal/units revisit revisit/paper store",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",
@@ -84,7 +85,7 @@ var imports = map[string]string{
 	"internal/realsites":  "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
-		"store crawl crawl/plan crawl/scope control export inspect lab report",
+		"store crawl crawl/plan crawl/scope control export inspect lab report serve watch",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
@@ -106,6 +107,7 @@ var modules = map[string]string{
 	"github.com/cespare/xxhash/v2":      "fast 64-bit hashes that are the same everywhere",
 	"github.com/schollz/progressbar/v3": "progress bars on terminals",
 	"gonum.org/v1/plot":                 "the lab's SVG figures",
+	"github.com/goccy/go-yaml":          "forage.yaml, with line and column of what is wrong",
 	"github.com/rogpeppe/go-internal":   "script tests of the whole program",
 }
 

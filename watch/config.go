@@ -1,0 +1,494 @@
+package watch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"forage/crawl/scope"
+	"forage/fetch"
+	"forage/internal/units"
+	"forage/revisit"
+	"forage/revisit/paper"
+	"forage/store"
+)
+
+// A Config is what a file such as this one says:
+//
+//	listen: 127.0.0.1:8080
+//	limits: {fetches_per_day: 200000, keep_events: 90d}
+//	defaults: {budget: 10/day, contact: https://example.org/bot}
+//	sites:
+//	  - url: https://blog.example/
+//	  - {url: https://news.example/, budget: 200/day, window: 06:00-23:00 Europe/Berlin, exclude: ['/tag/']}
+//	  - {url: https://docs.example/, every: 6h, budget: 5}
+//
+// The zero value of a field means that the file says nothing of it.
+type Config struct {
+	Listen    string // host:port
+	PublicURL string // where readers find the service, if not at Listen; ends with /
+	Public    bool   // who has no token may read
+	Tokens    Tokens
+	Limits    Limits
+	Fetch     Fetch
+	Sites     []Site // in the order of the file; no two have one name
+	Webhooks  []Webhook
+}
+
+// Tokens let their holders in.
+type Tokens struct {
+	Read  []string
+	Write []string // these may read, too
+}
+
+// Limits hold over all sites. 0: no limit.
+type Limits struct {
+	FetchesPerDay int           // of old documents
+	Bandwidth     int64         // bytes a second
+	MinFree       int64         // bytes that are to stay free on the disk of the store
+	KeepEvents    time.Duration // older ones are dropped
+}
+
+// Fetch is how requests are made, to whatever site. It holds from the start of the process to its end.
+type Fetch struct {
+	Contact   string
+	UserAgent string
+	Parallel  int
+	Timeout   time.Duration
+	MaxBody   int64
+	Proxy     string
+	Cookies   string // a file
+	MaxKept   int    // pages of which links and validators are kept
+}
+
+// A Site says what is watched, and how.
+type Site struct {
+	Name      string // as in the store, see scope.Within
+	URL       string
+	Rules     store.Rules
+	When      When
+	Policy    string // of revisits
+	Period    int    // every Nth visit fetches every known document; 0: none
+	MaxNew    int    // new documents that a visit follows; 0: no limit
+	CheckGone float64
+	Fields    []fetch.SiteField // for its host
+}
+
+// A Webhook is where events are sent to.
+type Webhook struct {
+	Name     string
+	URL      string
+	Secret   string
+	Template string            // of package text/template; "": the event as JSON
+	Sites    []string          // names; none: of all
+	Types    []store.EventType // none: all
+	Header   map[string]string
+}
+
+// An Error tells what is wrong in a file, and where.
+type Error struct {
+	File         string
+	Line, Column int // from 1
+	Text         string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text) }
+
+// Parse reads a configuration. file is its name, for errors; env tells the value of a variable of the
+// environment, which secrets, tokens and values of header fields name by $NAME. The error joins an *Error for
+// each thing that is wrong, in the order of the file.
+func Parse(file string, data []byte, env func(name string) (string, bool)) (*Config, error) {
+	r := &reader{file: file, env: env}
+	c := &Config{Listen: "127.0.0.1:8080"}
+	if root := r.parse(data); root != nil {
+		c.read(r, root)
+	}
+	if len(r.errs) == 0 {
+		return c, nil
+	}
+	slices.SortStableFunc(r.errs, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	all := make([]error, len(r.errs))
+	for i, e := range r.errs {
+		all[i] = e
+	}
+	return nil, errors.Join(all...)
+}
+
+// read takes over what the file says.
+func (c *Config) read(r *reader, root ast.Node) {
+	defaults := siteKeys{Site: Site{
+		Rules: store.Rules{Scope: scope.Kinds[0], DelayMillis: 1000}, When: When{Budget: Budget{N: 10, PerDay: true}},
+		Policy: revisit.Default, MaxNew: 1000, CheckGone: .25,
+	}}
+	var sites, hooks ast.Node
+	r.mapping(root, map[string]func(ast.Node){
+		"listen":     func(n ast.Node) { r.text(n, &c.Listen, checkListen) },
+		"public_url": func(n ast.Node) { r.text(n, &c.PublicURL, func(s string) error { return c.setPublic(s) }) },
+		"public":     func(n ast.Node) { r.yes(n, &c.Public) },
+		"tokens": func(n ast.Node) {
+			r.mapping(n, map[string]func(ast.Node){
+				"read":  func(n ast.Node) { c.Tokens.Read = r.secrets(n) },
+				"write": func(n ast.Node) { c.Tokens.Write = r.secrets(n) },
+			})
+		},
+		"limits": func(n ast.Node) {
+			l := &c.Limits
+			r.mapping(n, map[string]func(ast.Node){
+				"fetches_per_day": func(n ast.Node) { r.number(n, 0, &l.FetchesPerDay) },
+				"bandwidth": func(n ast.Node) {
+					r.value(n, func(s string) (err error) { l.Bandwidth, err = parseBandwidth(s); return err })
+				},
+				"min_free": func(n ast.Node) {
+					r.value(n, func(s string) (err error) { l.MinFree, err = parseSize(s); return err })
+				},
+				"keep_events": func(n ast.Node) { r.duration(n, &l.KeepEvents) },
+			})
+		},
+		"defaults": func(n ast.Node) { r.mapping(n, defaults.keys(r, &c.Fetch)) },
+		"sites":    func(n ast.Node) { sites = n },
+		"webhooks": func(n ast.Node) { hooks = n },
+	})
+	if defaults.everyAt != nil && defaults.When.Budget.PerDay {
+		r.errorf(defaults.everyAt, "every: want a budget for each visit beside it, such as 5")
+	}
+	places := map[string]ast.Node{}
+	for _, n := range r.list(sites) {
+		keys := siteKeys{Site: defaults.Site}
+		keys.Rules.Include, keys.Rules.Exclude = slices.Clone(keys.Rules.Include), slices.Clone(keys.Rules.Exclude)
+		s, ok := keys.read(r, n)
+		if !ok {
+			continue
+		}
+		if first, twice := places[s.Name]; twice {
+			r.errorf(n, "duplicate site: %s is on line %d already", s.Name, first.GetToken().Position.Line)
+			continue
+		}
+		places[s.Name] = n
+		c.Sites = append(c.Sites, s)
+	}
+	names := map[string]bool{}
+	for _, n := range r.list(hooks) {
+		h, ok := readWebhook(r, n)
+		if !ok {
+			continue
+		}
+		if names[h.Name] {
+			r.errorf(n, "duplicate webhook: %s", h.Name)
+			continue
+		}
+		names[h.Name] = true
+		for _, s := range h.Sites {
+			if places[s] == nil {
+				r.errorf(n, "sites: %s is not watched%s", s, meant(s, sortedKeys(places)))
+			}
+		}
+		c.Webhooks = append(c.Webhooks, h)
+	}
+}
+
+func (c *Config) setPublic(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return errors.New("want a URL such as https://forage.example/")
+	}
+	c.PublicURL = strings.TrimSuffix(s, "/") + "/"
+	return nil
+}
+
+func checkListen(s string) error {
+	host, port, err := net.SplitHostPort(s)
+	if n, e := strconv.Atoi(port); err != nil || e != nil || n < 0 || n > 65535 {
+		return errors.New("want an address and a port such as 127.0.0.1:8080")
+	}
+	if _, err := netip.ParseAddr(host); host != "" && host != "localhost" && err != nil {
+		return fmt.Errorf("%s is no address", host)
+	}
+	return nil
+}
+
+// siteKeys is what is said of a site, or of all sites.
+type siteKeys struct {
+	Site
+	everyAt, budgetAt, ignoreAt ast.Node // where these stand; nil: nowhere
+}
+
+// keys are those of a site. Where f is not nil they are those of all sites, and what holds for all that the
+// process fetches is put there.
+func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
+	rules := &k.Rules
+	keys := map[string]func(ast.Node){
+		"budget": func(n ast.Node) { k.budgetAt = n; r.value(n, k.When.Budget.set) },
+		"every": func(n ast.Node) {
+			k.everyAt = n
+			r.duration(n, &k.When.Every)
+		},
+		"window": func(n ast.Node) {
+			r.value(n, func(s string) (err error) { k.When.Window, err = ParseWindow(s); return err })
+		},
+		"scope": func(n ast.Node) {
+			r.text(n, &rules.Scope, func(s string) error { return oneOf(s, scope.Kinds) })
+		},
+		"include":       func(n ast.Node) { r.texts(n, &rules.Include, checkPattern) },
+		"exclude":       func(n ast.Node) { r.texts(n, &rules.Exclude, checkPattern) },
+		"all":           func(n ast.Node) { r.yes(n, &rules.All) },
+		"max_pages":     func(n ast.Node) { r.number(n, 0, &rules.MaxPages) },
+		"first_budget":  func(n ast.Node) { r.number(n, 0, &rules.Budget) },
+		"ignore_params": func(n ast.Node) { r.texts(n, &rules.IgnoreParams, nil) },
+		"allow_private": func(n ast.Node) { r.texts(n, &rules.AllowPrivate, checkRange) },
+		"max_depth": func(n ast.Node) {
+			depth := 0
+			if r.number(n, -1, &depth); depth == 0 {
+				rules.MaxDepth = -1 // the seeds alone
+			} else {
+				rules.MaxDepth = max(depth, 0)
+			}
+		},
+		"delay": func(n ast.Node) {
+			var d time.Duration
+			r.value(n, func(s string) (err error) {
+				if s != "0" {
+					d, err = parseDuration(s)
+				}
+				return err
+			})
+			rules.DelayMillis = d.Milliseconds()
+		},
+		"robots": func(n ast.Node) {
+			r.value(n, func(s string) error {
+				k.ignoreAt = nil
+				if rules.Robots = ""; s == "ignore" {
+					rules.Robots, k.ignoreAt = s, n
+				}
+				return oneOf(s, []string{"obey", "ignore"})
+			})
+		},
+		"contact": func(n ast.Node) {
+			r.text(n, &rules.Contact, nil)
+			if f != nil {
+				f.Contact = rules.Contact
+			}
+		},
+		"policy": func(n ast.Node) {
+			r.text(n, &k.Policy, func(s string) error { _, err := paper.New(s, revisit.Config{}); return err })
+		},
+		"period":  func(n ast.Node) { r.number(n, 1, &k.Period) },
+		"max_new": func(n ast.Node) { r.number(n, 0, &k.MaxNew) },
+		"check_gone": func(n ast.Node) {
+			r.value(n, func(s string) (err error) { k.CheckGone, err = parseShare(s); return err })
+		},
+	}
+	if f == nil {
+		keys["url"] = func(n ast.Node) { r.text(n, &k.URL, scope.CheckURL) }
+		keys["header"] = func(n ast.Node) {
+			for name, value := range r.header(n) {
+				k.Fields = append(k.Fields, fetch.SiteField{Name: name, Value: value})
+			}
+			slices.SortFunc(k.Fields, func(a, b fetch.SiteField) int { return cmp.Compare(a.Name, b.Name) })
+		}
+		return keys
+	}
+	keys["user_agent"] = func(n ast.Node) { r.text(n, &f.UserAgent, nil) }
+	keys["parallel"] = func(n ast.Node) { r.number(n, 1, &f.Parallel) }
+	keys["timeout"] = func(n ast.Node) { r.duration(n, &f.Timeout) }
+	keys["max_body"] = func(n ast.Node) {
+		r.value(n, func(s string) (err error) { f.MaxBody, err = parseSize(s); return err })
+	}
+	keys["proxy"] = func(n ast.Node) { f.Proxy = r.secret(n) }
+	keys["cookies"] = func(n ast.Node) { r.text(n, &f.Cookies, nil) }
+	keys["max_kept_pages"] = func(n ast.Node) { r.number(n, 0, &f.MaxKept) }
+	return keys
+}
+
+// read reads what the file says of one site. ok=false: it is wrong, which has been noted.
+func (k *siteKeys) read(r *reader, n ast.Node) (s Site, ok bool) {
+	before := len(r.errs)
+	r.mapping(n, k.keys(r, nil))
+	if k.URL == "" && len(r.errs) == before {
+		r.errorf(n, "want the url of the site")
+	}
+	switch w := &k.When; {
+	case k.budgetAt != nil && w.Budget.PerDay && k.everyAt != nil:
+		r.errorf(k.budgetAt, "budget: want a number of fetches for each visit beside every, or %s without it", w.Budget)
+	case w.Budget.PerDay && k.everyAt != nil:
+		r.errorf(k.everyAt, "every: want a budget for each visit beside it, such as 5")
+	case w.Budget.PerDay:
+		w.Every = 0
+	case w.Every == 0 && k.budgetAt != nil:
+		r.errorf(k.budgetAt, "budget: want %s/day, or how often: every: 6h", w.Budget)
+	case w.Every == 0 && len(r.errs) == before:
+		r.errorf(n, "want every: how often, beside the budget of defaults")
+	}
+	if k.Rules.Robots == "" {
+		k.Rules.Contact = "" // the record of the site has it for this alone
+	} else if k.Rules.Contact == "" {
+		r.errorf(cmp.Or(k.ignoreAt, n), "robots: ignore needs contact: whoever wonders must be able to ask")
+	}
+	if len(r.errs) > before {
+		return s, false
+	}
+	if err := k.complete(); err != nil {
+		r.errorf(n, "%v", err)
+		return s, false
+	}
+	return k.Site, true
+}
+
+// complete fills in what follows from URL and rules.
+func (s *Site) complete() error {
+	u, err := scope.Normalise(s.URL, s.Rules.IgnoreParams)
+	if err == nil {
+		s.Name, err = scope.Within(s.Rules.Scope, u)
+	}
+	if err == nil {
+		err = scope.CheckRules(s.Rules)
+	}
+	for i := range s.Fields {
+		s.Fields[i].Host = store.HostOf(u)
+	}
+	return err
+}
+
+func readWebhook(r *reader, n ast.Node) (h Webhook, ok bool) {
+	before := len(r.errs)
+	var types []string
+	r.mapping(n, map[string]func(ast.Node){
+		"name":     func(n ast.Node) { r.text(n, &h.Name, nil) },
+		"url":      func(n ast.Node) { r.text(n, &h.URL, scope.CheckURL) },
+		"secret":   func(n ast.Node) { h.Secret = r.secret(n) },
+		"template": func(n ast.Node) { r.text(n, &h.Template, nil) },
+		"sites":    func(n ast.Node) { r.texts(n, &h.Sites, nil) },
+		"header":   func(n ast.Node) { h.Header = r.header(n) },
+		"types": func(n ast.Node) {
+			r.texts(n, &types, func(s string) error {
+				var known []string
+				for _, t := range store.EventTypes {
+					known = append(known, string(t))
+				}
+				return oneOf(s, known)
+			})
+		},
+	})
+	for _, t := range types {
+		h.Types = append(h.Types, store.EventType(t))
+	}
+	if len(r.errs) == before && (h.Name == "" || h.URL == "") {
+		r.errorf(n, "want name and url of the webhook")
+	}
+	return h, len(r.errs) == before
+}
+
+// A Budget is how many old documents may be fetched again.
+type Budget struct {
+	N      int
+	Share  float64 // of the documents known, above 0 to 1, instead of N
+	PerDay bool    // N are for a day; else they are for a visit
+}
+
+func (b Budget) String() string {
+	switch {
+	case b.Share > 0:
+		return strconv.FormatFloat(100*b.Share, 'g', -1, 64) + "%"
+	case b.PerDay:
+		return strconv.Itoa(b.N) + "/day"
+	}
+	return strconv.Itoa(b.N)
+}
+
+// set reads 10/day, 10, 5%.
+func (b *Budget) set(text string) error {
+	number, perDay := strings.CutSuffix(text, "/day")
+	if strings.HasSuffix(text, "%") {
+		share, err := parseShare(text)
+		if err == nil && share == 0 {
+			err = errors.New("want more than 0%")
+		}
+		*b = Budget{Share: share}
+		return err
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return fmt.Errorf("want fetches such as 10/day, or 10 or 5%% beside every, got %q", text)
+	}
+	*b = Budget{N: n, PerDay: perDay}
+	return nil
+}
+
+// of is the budget of a visit to a site that has so many documents.
+func (b Budget) of(known int) int {
+	if b.Share > 0 {
+		return max(1, int(b.Share*float64(known)))
+	}
+	return b.N
+}
+
+func parseShare(text string) (float64, error) {
+	number, ok := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if !ok && text == "0" {
+		return 0, nil
+	}
+	if !ok || err != nil || !(v >= 0 && v <= 100) {
+		return 0, fmt.Errorf("want a share such as 25%%, got %q", text)
+	}
+	return v / 100, nil
+}
+
+func parseSize(text string) (int64, error) {
+	var s units.Size
+	err := s.Set(text)
+	return int64(s), err
+}
+
+func parseBandwidth(text string) (int64, error) {
+	size, ok := strings.CutSuffix(text, "/s")
+	n, err := parseSize(size)
+	if !ok || err != nil || n == 0 {
+		return 0, fmt.Errorf("want bytes a second such as 2MiB/s, got %q", text)
+	}
+	return n, nil
+}
+
+// parseDuration reads 90d, 6h, 1.5s: above 0.
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		if n, err = strconv.Atoi(days); n > 36500 {
+			n = 0
+		}
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("want a time such as 90d, 6h or 1.5s, got %q", text)
+	}
+	return d, nil
+}
+
+func checkPattern(s string) error { return scope.CheckRules(store.Rules{Include: []string{s}}) }
+
+func checkRange(s string) error {
+	if _, err := netip.ParsePrefix(s); err != nil {
+		if _, err := netip.ParseAddr(s); err != nil {
+			return fmt.Errorf("want a range of addresses such as 10.0.0.0/8, got %q", s)
+		}
+	}
+	return nil
+}
+
+func oneOf(s string, names []string) error {
+	if slices.Contains(names, s) {
+		return nil
+	}
+	return fmt.Errorf("want %s, got %q%s", strings.Join(names, ", "), s, meant(s, names))
+}
