@@ -29,6 +29,20 @@ func (c *Crawl) steer(do func() error) error {
 	return <-done
 }
 
+// Write has the loop call write between two answers, whether runs are under way or not. When it returns nil, what
+// was written is on the disk. It is for records of who runs the crawl; those of sites that are visited are the loop's.
+func (c *Crawl) Write(write func(*store.DB) error) error {
+	done := make(chan error, 1)
+	c.loop.do(func() {
+		if c.err != nil {
+			done <- c.err
+			return
+		}
+		done <- errors.Join(write(c.db), c.db.Sync())
+	})
+	return <-done
+}
+
 // Add gives the crawl's oldest run further URLs to start from, with the rules that their site
 // has, or the delay of one of the run's sites. It adds none if one of them is no URL. A site
 // that is new gets a first visit, one that is being visited has them in its cycle.

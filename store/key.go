@@ -38,6 +38,7 @@ const (
 	tableDigest     = 'b' // site, digest (8 bytes) → id of the first page with this body
 	tableEvent      = 'e' // number (8 bytes) → event
 	tableTold       = 'f' // id → number of the event (8 bytes) that told it as new
+	tableWatched    = 'j' // name of a site, or nothing → record of what watches it
 )
 
 func key(table byte, n ...uint32) []byte {

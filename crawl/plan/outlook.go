@@ -235,6 +235,12 @@ func (p *Plan) delay(s *store.Site, now Conditions) time.Duration {
 	return max(now.Delay, time.Duration(s.Rules.DelayMillis)*time.Millisecond)
 }
 
+// Finds returns, for the latest budgeted cycles of a site, oldest first, how many pages each fetch found first.
+func Finds(v *store.View, site store.SiteID) ([][]int, error) {
+	found, _, err := firstFinds(v, &store.Site{ID: site}, 0)
+	return found, err
+}
+
 // firstFinds returns, for the latest budgeted cycles of a site before c (0: all), oldest first,
 // how many pages each fetch found first, and when the last cycle of any kind began; 0: never.
 func firstFinds(v *store.View, s *store.Site, c store.Cycle) (found [][]int, last store.Time, err error) {
