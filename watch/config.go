@@ -42,6 +42,8 @@ type Config struct {
 	Fetch     Fetch
 	Sites     []Site // in the order of the file; no two have one name
 	Webhooks  []Webhook
+
+	defaults Site // of sites that are in no file
 }
 
 // Tokens let their holders in.
@@ -125,6 +127,14 @@ func Parse(file string, data []byte, env func(name string) (string, bool)) (*Con
 	return nil, errors.Join(all...)
 }
 
+// Each changes all sites, those that are added later included.
+func (c *Config) Each(change func(*Site)) {
+	change(&c.defaults)
+	for i := range c.Sites {
+		change(&c.Sites[i])
+	}
+}
+
 // read takes over what the file says.
 func (c *Config) read(r *reader, root ast.Node) {
 	defaults := siteKeys{Site: Site{
@@ -162,6 +172,7 @@ func (c *Config) read(r *reader, root ast.Node) {
 	if defaults.everyAt != nil && defaults.When.Budget.PerDay {
 		r.errorf(defaults.everyAt, "every: want a budget for each visit beside it, such as 5")
 	}
+	c.defaults = defaults.Site
 	places := map[string]ast.Node{}
 	for _, n := range r.list(sites) {
 		keys := siteKeys{Site: defaults.Site}
@@ -257,7 +268,7 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 		"delay": func(n ast.Node) {
 			var d time.Duration
 			r.value(n, func(s string) (err error) {
-				if s != "0" {
+				if zero, e := time.ParseDuration(s); s != "0" && (e != nil || zero != 0) {
 					d, err = parseDuration(s)
 				}
 				return err
@@ -342,6 +353,22 @@ func (k *siteKeys) read(r *reader, n ast.Node) (s Site, ok bool) {
 		return s, false
 	}
 	return k.Site, true
+}
+
+// site reads a site as the API has it: a JSON object with the keys of the file, whose defaults hold. The error wraps
+// ErrInvalid.
+func (c *Config) site(settings []byte) (Site, error) {
+	r := &reader{file: "settings", env: func(string) (string, bool) { return "", false }}
+	keys := siteKeys{Site: c.defaults}
+	keys.Rules.Include, keys.Rules.Exclude = slices.Clone(keys.Rules.Include), slices.Clone(keys.Rules.Exclude)
+	if root := r.parse(settings); root == nil && len(r.errs) == 0 {
+		return Site{}, fmt.Errorf("%w: want the url of the site", ErrInvalid)
+	} else if root != nil {
+		if s, ok := keys.read(r, root); ok {
+			return s, nil
+		}
+	}
+	return Site{}, fmt.Errorf("%w: %s", ErrInvalid, r.errs[0].Text)
 }
 
 // complete fills in what follows from URL and rules.

@@ -77,6 +77,10 @@ defaults:
 	if err != nil {
 		t.Fatal(err)
 	}
+	if d := &c.defaults; d.Rules.Exclude[0] != "/print/" || d.When.Budget.N != 10 || d.MaxNew != 1000 {
+		t.Errorf("defaults %+v", d)
+	}
+	c.defaults = Site{}
 	fields := c.Sites[1].Fields
 	c.Sites[1].Fields = nil
 	if len(fields) != 1 || fields[0].Host != "news.example" || fields[0].Name != "Cookie" || fields[0].Value != "a=t" {

@@ -16,6 +16,7 @@ import (
 	"forage/control"
 	"forage/crawl"
 	"forage/store"
+	"forage/watch"
 )
 
 // A call is one invocation of the program: its arguments, and the store that it finds open
@@ -31,6 +32,7 @@ type call struct {
 // An ownStore is the open store of this process, with the crawl that works on it.
 type ownStore struct {
 	crawl *crawl.Crawl
+	watch *watch.Service    // that begins its runs; nil: this is no service
 	flags map[string]string // those that hold for the whole process, as they were given
 	// ending is closed when the process has done what it was started for, and waits for those it answers.
 	ending chan struct{}

@@ -61,7 +61,7 @@ var imports = map[string]string{
 	"control":             "",
 	"report":              "internal/printable store",
 	"serve":               "report store",
-	"watch":               "crawl/scope fetch internal/units revisit revisit/paper store",
+	"watch":               "crawl crawl/plan crawl/scope fetch internal/machine internal/units revisit revisit/paper store",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"forage/serve"
+	"forage/watch"
+)
+
+// served is a service as package serve wants it.
+type served struct{ *watch.Service }
+
+var _ serve.Watch = served{}
+
+func (s served) Sites() []serve.Site {
+	all := s.Service.Sites()
+	out := make([]serve.Site, len(all))
+	for i := range all {
+		out[i] = servedSite(&all[i])
+	}
+	return out
+}
+
+func (s served) Site(name string) (serve.Site, error) {
+	st, err := s.Service.Site(name)
+	return servedSite(&st), servedError(err)
+}
+
+func (s served) Add(_ context.Context, sites []serve.Settings) ([]serve.Site, error) {
+	settings := make([]json.RawMessage, len(sites))
+	for i := range sites {
+		var err error
+		if settings[i], err = settingsText(sites[i]); err != nil {
+			return nil, err
+		}
+	}
+	all, err := s.Service.Add(settings)
+	if err != nil {
+		return nil, servedError(err)
+	}
+	out := make([]serve.Site, len(all))
+	for i := range all {
+		out[i] = servedSite(&all[i])
+	}
+	return out, nil
+}
+
+func (s served) Change(_ context.Context, name string, settings serve.Settings) (serve.Site, error) {
+	text, err := settingsText(settings)
+	if err != nil {
+		return serve.Site{}, err
+	}
+	st, err := s.Service.Change(name, text)
+	return servedSite(&st), servedError(err)
+}
+
+func (s served) Remove(_ context.Context, name string) error {
+	return servedError(s.Service.Remove(name))
+}
+
+func (s served) Cycle(_ context.Context, name string, full bool) error {
+	return servedError(s.Service.Cycle(name, full))
+}
+
+func (s served) Pause(_ context.Context, name string) error {
+	return servedError(s.Service.Pause(name))
+}
+
+func (s served) Resume(_ context.Context, name string) error {
+	return servedError(s.Service.Resume(name))
+}
+
+func (s served) State() serve.State {
+	paused, wait := s.Service.State()
+	return serve.State{Paused: paused, Wait: wait}
+}
+
+// settingsText writes settings with the keys of the file. There a depth of 0 is that of the start alone, as in the flag.
+func settingsText(s serve.Settings) (json.RawMessage, error) {
+	if s.MaxDepth >= 0 {
+		return json.Marshal(&s)
+	}
+	s.MaxDepth = 0
+	return json.Marshal(struct {
+		serve.Settings
+		Depth int `json:"max_depth"`
+	}{s, 0})
+}
+
+// servedSite tells how a site is, with its settings as they were given, or as the file has them.
+func servedSite(st *watch.Status) serve.Site {
+	out := serve.Site{Name: st.Name, ReadOnly: st.Settings == nil, Paused: st.Paused, Running: st.Running, Due: st.Due, Late: st.Late, Skipped: st.Skipped}
+	var given struct {
+		Depth *int `json:"max_depth"`
+	}
+	if st.Settings != nil && json.Unmarshal(st.Settings, &out.Settings) == nil && json.Unmarshal(st.Settings, &given) == nil {
+		if given.Depth != nil && *given.Depth == 0 {
+			out.Settings.MaxDepth = -1
+		}
+		return out
+	}
+	r := &st.Rules
+	out.Settings = serve.Settings{
+		URL: st.URL, Budget: st.When.Budget.String(), Window: st.When.Window.String(), Scope: r.Scope, Include: r.Include, Exclude: r.Exclude,
+		MaxPages: r.MaxPages, MaxDepth: r.MaxDepth, Delay: (time.Duration(r.DelayMillis) * time.Millisecond).String(),
+	}
+	if st.When.Every > 0 {
+		out.Settings.Every = st.When.Every.String()
+	}
+	return out
+}
+
+// servedError is an error of the service as one of package serve.
+func servedError(err error) error {
+	for of, as := range map[error]error{
+		watch.ErrNotFound: serve.ErrNotFound, watch.ErrExists: serve.ErrExists, watch.ErrReadOnly: serve.ErrReadOnly,
+		watch.ErrRunning: serve.ErrRunning, watch.ErrInvalid: serve.ErrInvalid,
+	} {
+		if errors.Is(err, of) {
+			return fmt.Errorf("%w (%w)", err, as)
+		}
+	}
+	return err
+}

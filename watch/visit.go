@@ -1,0 +1,194 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"forage/crawl"
+	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/revisit"
+	"forage/store"
+)
+
+// visit begins a visit of a site. mu is held.
+func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan<- error) {
+	ctx, cancel := context.WithCancel(ctx)
+	w.end = cancel
+	s.out++
+	name, first, full := w.Name, w.first || !w.applied, w.full
+	seed := scope.Seed{URL: w.URL, Rules: w.Rules}
+	budget := w.When.Budget.of
+	switch {
+	case w.When.Every == 0: // what has come together
+		n := max(1, int(w.credit+1e-6))
+		budget = func(int) int { return n }
+	case s.config.Limits.FetchesPerDay > 0:
+		n := max(1, int(w.credit+1e-6))
+		of := budget
+		budget = func(known int) int { return min(of(known), n) }
+	}
+	p := plan.Plan{Sites: []string{name}, Policy: w.Policy, Period: w.Period, Budget: budget, Text: w.When.Budget.String(), MaxNew: w.MaxNew, CheckGone: w.CheckGone, Full: full}
+	if full {
+		p.Budget, p.Text = nil, "all"
+	}
+	w.asked, w.full = false, false
+	go func() {
+		defer cancel()
+		var r *crawl.Result
+		var err error
+		if first {
+			r, err = s.Crawl.Run(ctx, []scope.Seed{seed}, crawl.Options{Log: s.Log})
+		} else {
+			r, err = s.Crawl.Revisit(ctx, p, crawl.Options{Log: s.Log})
+		}
+		visits <- s.ended(w, r, err, visited{now, seed.Rules, first, full, ctx.Err() != nil})
+	}()
+}
+
+// A visited site is what a visit was.
+type visited struct {
+	began       time.Time
+	rules       store.Rules
+	first, full bool
+	called      bool // it was interrupted by the service
+}
+
+// ended takes in how a visit went. Its error is that of a store that is broken.
+func (s *Service) ended(w *site, r *crawl.Result, err error, was visited) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Now()
+	w.end = nil
+	w.earn(now)
+	switch {
+	case errors.Is(err, crawl.ErrHandedBack):
+		return nil
+	case errors.Is(err, plan.ErrNoSite): // it failed meanwhile, or was never finished
+		w.first = true
+	case err != nil:
+		return err
+	case r.Interrupted && was.called:
+		w.asked, w.full = true, was.full // it goes on as soon as it may
+		return nil
+	case was.first:
+		rec, err := s.Crawl.View().SiteNamed(w.Name)
+		if err != nil {
+			return err
+		}
+		w.id, w.applied, w.first = rec.ID, rulesEqual(&was.rules, &w.Rules), isFirst(rec)
+	default:
+		w.credit -= float64(r.Refetched + r.Waited)
+	}
+	w.skipped += int64(w.When.Skipped(was.began, now, Phase(w.Name, w.When.Every)))
+	w.last = now
+	return nil
+}
+
+// A spent is how many fetches a visit took.
+type spent struct {
+	at time.Time
+	n  int
+}
+
+// creditAfter is what is left of a budget for a day after the visits of the last one, the latest first.
+func creditAfter(past []spent, rate float64, now time.Time) float64 {
+	if len(past) == 0 {
+		return 0
+	}
+	slices.Reverse(past)
+	w := site{rate: rate, credited: past[0].at}
+	w.credit = float64(past[0].n) // it had as much then
+	for _, p := range past {
+		w.earn(p.at)
+		w.credit -= float64(p.n)
+	}
+	w.earn(now)
+	return w.credit
+}
+
+// wants is how many fetches a day a site takes if nothing limits it.
+func (w *site) wants(known int) float64 {
+	if w.When.Every == 0 {
+		return float64(w.When.Budget.N)
+	}
+	return float64(w.When.Budget.of(known)) * float64(day) / float64(w.When.Every)
+}
+
+// share gives each site its fetches a day: what it wants, or, where that is more than fetches_per_day over all sites,
+// what it is expected to find most with. mu is held. O(sites, the fetches of their latest cycles).
+func (s *Service) share(now time.Time) error {
+	v, total := s.Crawl.View(), 0.
+	all := make([]*site, 0, len(s.sites))
+	for _, name := range sortedKeys(s.sites) {
+		w := s.sites[name]
+		known := 0
+		if w.id != 0 && w.When.Budget.Share > 0 {
+			c, err := v.Counters(w.id)
+			if err != nil {
+				return err
+			}
+			known = int(c.Documents())
+		}
+		w.earn(now)
+		w.rate = w.wants(known)
+		total += w.rate
+		all = append(all, w)
+	}
+	limit := s.config.Limits.FetchesPerDay
+	if limit == 0 || total <= float64(limit) {
+		return nil
+	}
+	past, sum, days := make([][][]int, len(all)), 0., 0.
+	for i, w := range all {
+		if w.id == 0 {
+			continue
+		}
+		cycles, err := plan.Finds(v, w.id)
+		if err != nil {
+			return err
+		}
+		past[i] = perDay(cycles, int(w.rate))
+		for _, d := range past[i] {
+			days++
+			for _, n := range d {
+				sum += float64(n)
+			}
+		}
+	}
+	usual := 1. // new pages a day of a site of which nothing is known
+	if days > 0 {
+		usual = sum / days
+	}
+	claims := make([]revisit.Claim, len(all))
+	for i, w := range all {
+		claims[i] = revisit.Claim{Gain: revisit.Expect(past[i], usual).Gain, Max: max(1, int(w.rate))}
+	}
+	given, _ := revisit.Share(limit, claims)
+	for i, w := range all {
+		w.rate = float64(given[i])
+		w.credit = min(w.credit, max(1, w.rate))
+	}
+	return nil
+}
+
+// perDay puts the fetches of cycles, oldest first, together into those of whole days of n fetches. What is left of
+// the oldest is left out, unless it is all that there is.
+func perDay(cycles [][]int, n int) (days [][]int) {
+	var all []int
+	for _, c := range cycles {
+		all = append(all, c...)
+	}
+	if n < 1 || len(all) == 0 {
+		return nil
+	}
+	if len(all) <= n {
+		return [][]int{all}
+	}
+	for at := len(all) % n; at < len(all); at += n {
+		days = append(days, all[at:at+n])
+	}
+	return days
+}
