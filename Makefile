@@ -19,8 +19,8 @@ test:
 	go test ./...
 
 # At its end each process waits for a second for late reports, and the tests start hundreds: not here.
-race: ## without two tests that only compute, one goroutine each, for minutes under the detector
-	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate)$$' ./...
+race: ## without tests that take minutes under the detector: two only compute, two crawl one site after another as many others do
+	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate|TestSilentHosts|TestSummary)$$' ./...
 
 # At the end of -fuzztime Go 1.26 may take its own deadline for a failure, though no input failed
 # (go.dev/issue/75804, mended in Go 1.27). It then prints the lines of LATE and no others; a

@@ -317,12 +317,7 @@ func TestPause(t *testing.T) {
 			from := time.Now()
 			time.Sleep(5 * time.Hour)
 			for _, b := range []*blog{a, b} {
-				n := 0
-				for _, at := range b.homes {
-					if at.After(from) {
-						n++
-					}
-				}
+				n := b.looks(from)
 				if rests := slices.Contains(want, b); rests != (n == 0) {
 					t.Errorf("pause of %q: %d looks at %s", name, n, b.name())
 				}
