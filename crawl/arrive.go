@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,9 +24,17 @@ type arrival struct {
 	come  bool         // it has begun
 }
 
+// A later is a cycle of a revisit that has not begun yet.
+type later struct {
+	site  string
+	begin func() error
+	begun bool
+}
+
 // arrivals are those of a run.
 type arrivals struct {
 	all    []*arrival // in the order of the seeds; come, or still to come
+	later  []*later   // of a revisit, which has no seeds
 	open   bool       // the run counts them among what is pending
 	strays strays     // there were when all were still to come; from then on a link to one has it come
 }
@@ -54,8 +63,37 @@ func (r *run) expect(seeds []scope.Seed) error {
 	return nil
 }
 
+// postpone has the cycles of a revisit begin one after another.
+func (r *run) postpone(cycles []*later) {
+	r.arrivals = arrivals{later: cycles, open: true}
+	r.pending++ // until all have begun
+}
+
+// start begins a cycle that has not begun yet.
+func (l *later) start() error {
+	if l.begun {
+		return nil
+	}
+	l.begun = true
+	if err := l.begin(); err != nil {
+		return fmt.Errorf("site %s: %w", l.site, err)
+	}
+	return nil
+}
+
+// left is how many sites have not begun, or have come since as a link led there.
+func (as *arrivals) left() int { return len(as.all) + len(as.later) }
+
 // arrive has the next few sites of a run begin.
 func (r *run) arrive() error {
+	next := r.arrivals.later
+	next = next[:min(portion, len(next))]
+	r.arrivals.later = r.arrivals.later[len(next):]
+	for _, l := range next {
+		if err := l.start(); err != nil {
+			return err
+		}
+	}
 	var some []*arrival
 	for all := r.arrivals.all; len(all) > 0 && len(some) < portion; r.arrivals.all = all {
 		if !all[0].come {
@@ -131,7 +169,7 @@ func (l *Loop) arrive() {
 			}
 			if err := r.arrive(); err != nil {
 				r.failed(err)
-			} else if len(r.arrivals.all) == 0 {
+			} else if r.arrivals.left() == 0 {
 				r.arrivals = arrivals{}
 				r.sub()
 			}
@@ -141,7 +179,7 @@ func (l *Loop) arrive() {
 
 // arriving reports whether sites of a run are to begin now.
 func (r *run) arriving() bool {
-	return len(r.arrivals.all) > 0 && r.crawl.err == nil && r.crawl.Full() == nil
+	return r.arrivals.left() > 0 && r.crawl.err == nil && r.crawl.Full() == nil
 }
 
 // arriving reports whether sites of any run are to begin now.
@@ -154,6 +192,7 @@ func (r *run) leaveComing() {
 	if !r.arrivals.open {
 		return
 	}
+	r.left = r.left || slices.ContainsFunc(r.arrivals.later, func(l *later) bool { return !l.begun })
 	for _, a := range r.arrivals.all {
 		if !a.come {
 			r.left = true

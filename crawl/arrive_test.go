@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/store"
 )
@@ -200,5 +201,52 @@ func TestSeedsAreChecked(t *testing.T) {
 	cancel()
 	if r, err := c.Run(ctx, seeds, Options{}); err != nil || !r.Interrupted {
 		t.Errorf("interrupted before: %+v, %v", r, err)
+	}
+}
+
+// TestRevisitsArrive interrupts a revisit of very many sites before all of its cycles have begun. The same
+// revisit goes on, with one cycle at each site.
+func TestRevisitsArrive(t *testing.T) {
+	t.Parallel()
+	const n = 20 * portion
+	m := newMany(t, func(host int, path string) (string, bool) {
+		return fmt.Sprint("<title>Host ", host, "</title>"), path == "/"
+	})
+	c := open(t, nil)
+	if _, err := c.Run(context.Background(), m.seeds(n, store.Rules{}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	before := m.count("/", n)
+	ctx, cancel := context.WithCancel(context.Background())
+	coming := 0
+	p := plan.Plan{Budget: func(int) int { return 1 }, Text: "1"}
+	r, err := c.Revisit(ctx, p, Options{Progress: func(p Progress) {
+		if coming == 0 {
+			coming = p.Sites
+		}
+		cancel()
+	}})
+	if err != nil || !r.Interrupted || coming == 0 || r.Sites >= n {
+		t.Fatalf("interrupted when %d sites were to come: %+v, %v", coming, r, err)
+	}
+	if len(c.sites) != 0 {
+		t.Errorf("%d sites are open after the run", len(c.sites))
+	}
+	if r, err = c.Revisit(context.Background(), p, Options{}); err != nil || r.Interrupted || r.Sites != n {
+		t.Fatalf("then: %+v, %v", r, err)
+	}
+	if asked := m.count("/", n) - before; asked < n || asked > n+64 { // what was under way may be asked for again
+		t.Errorf("%d requests for %d pages", asked, n)
+	}
+	for id := range store.SiteID(n) {
+		revisits := 0
+		if err := c.View().SiteCycles(id+1, func(r *store.CycleRecord) bool {
+			if r.Kind == store.Revisit && r.Done {
+				revisits++
+			}
+			return true
+		}); err != nil || revisits != 1 {
+			t.Fatalf("site %d was revisited %d times, %v", id+1, revisits, err)
+		}
 	}
 }

@@ -258,7 +258,7 @@ func (r *run) progress(now time.Time) {
 	}
 	r.shown = now
 	l := r.crawl.loop
-	p := Progress{Elapsed: now.Sub(r.began), Fetched: r.fetched, Pages: r.pages, Queued: r.queued, Sites: len(r.arrivals.all), Hosts: l.queue.Stats().Active, Out: l.pool.out}
+	p := Progress{Elapsed: now.Sub(r.began), Fetched: r.fetched, Pages: r.pages, Queued: r.queued, Sites: r.arrivals.left(), Hosts: l.queue.Stats().Active, Out: l.pool.out}
 	if !l.next.IsZero() {
 		p.Wait = max(0, l.next.Sub(now))
 	}
@@ -271,10 +271,15 @@ func (r *run) visit(seeds []scope.Seed) error {
 	if err := r.expect(seeds); err != nil {
 		return err
 	}
+	return r.arriveFirst()
+}
+
+// arriveFirst has the first few sites of a run begin, at once.
+func (r *run) arriveFirst() error {
 	if err := r.arrive(); err != nil {
 		return err
 	}
-	if len(r.arrivals.all) == 0 {
+	if r.arrivals.left() == 0 {
 		r.arrivals = arrivals{}
 		r.pending--
 	}
@@ -352,7 +357,7 @@ func (r *run) beginFirst(s seeded) error {
 	return cy.start()
 }
 
-// revisit begins a cycle of discovery at each site of the plan.
+// revisit begins a cycle of discovery at each site of the plan: at the first few at once, at the others soon.
 func (r *run) revisit(p plan.Plan) error {
 	c := r.crawl
 	p.Policy = cmp.Or(p.Policy, revisit.Default)
@@ -387,6 +392,7 @@ func (r *run) revisit(p plan.Plan) error {
 			group = max(group, row.Cycle.Run)
 		}
 	}
+	var cycles []*later
 	for i := range outlook.Sites {
 		row := &outlook.Sites[i]
 		if row.Done { // by the run that this one goes on with
@@ -397,11 +403,12 @@ func (r *run) revisit(p plan.Plan) error {
 			r.opt.Log.Warn("a paused site is left out; name it to visit it again", "site", row.Site.Name, "reason", row.Site.Reason)
 			continue
 		}
-		if err := c.whenFree(row.Site.ID, r, func() error { return r.beginCycle(&p, row, &group) }); err != nil {
-			return fmt.Errorf("site %s: %w", row.Site.Name, err)
-		}
+		cycles = append(cycles, &later{site: row.Site.Name, begin: func() error {
+			return c.whenFree(row.Site.ID, r, func() error { return r.beginCycle(&p, row, &group) })
+		}})
 	}
-	return c.db.Commit()
+	r.postpone(cycles)
+	return r.arriveFirst()
 }
 
 // beginCycle opens a cycle of discovery at a site, or goes on with one that was interrupted.

@@ -113,6 +113,13 @@ func (r *run) rulesFor(url string) store.Rules {
 // named returns the open cycles of the site of that name, or of all sites for "".
 func (c *Crawl) named(name string) ([]*cycle, error) {
 	for _, r := range c.runs {
+		for _, l := range r.arrivals.later {
+			if l.site == name {
+				if err := l.start(); err != nil {
+					return nil, err
+				}
+			}
+		}
 		for _, a := range r.arrivals.all {
 			if a != nil && !a.come && name != "" && a.seeds[0].Rules.Within == name {
 				if err := r.begin([]*arrival{a}); err != nil {
