@@ -54,7 +54,10 @@ func (c *cycle) answered(j *job) {
 		if j.work == fetchOld {
 			tries = c.visit.manner().tries
 		}
-		if d.Attempts++; d.Attempts < tries {
+		if !j.first || o.Class != fetch.Timeout { // else it had 3 s only, see firstWait
+			d.Attempts++
+		}
+		if d.Attempts < tries {
 			a.again()
 		} else {
 			a.fail()

@@ -25,7 +25,7 @@ type Token struct {
 // are none only this machine may ask. There the danger is a page of a stranger in a browser of this
 // machine: its name for this address is refused, as Host tells it, and so is what it would
 // change, as Origin and Sec-Fetch-Site tell. A request that came by the public name has come through a proxy,
-// from anywhere: without a token it cannot change anything.
+// from anywhere: without a token it can read where that is public, and change nothing.
 type guard struct {
 	next      http.Handler
 	loopback  bool
@@ -99,7 +99,7 @@ func (g *guard) refuses(r *http.Request) (status int, why string) {
 			return 0, ""
 		case write:
 			return http.StatusForbidden, "nobody may change anything from here: the configuration has no token for writing"
-		case g.loopback || g.public:
+		case g.public:
 			return 0, ""
 		}
 		return http.StatusForbidden, "nobody may read from here: the configuration has no tokens, and is not public"

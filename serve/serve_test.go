@@ -222,14 +222,14 @@ func TestGuard(t *testing.T) {
 			{"GET", events, "Host: localhost:8080", 200},
 			{"GET", events, "Host: [::1]:8080", 200},
 			{"GET", events, "Host: 127.1.2.3", 200},
-			{"GET", events, "Host: forage.example", 200},
+			{"GET", events, "Host: forage.example", 403}, // from anywhere, by a proxy
 			{"GET", events, "Host: evil.example", 403},
 			{"GET", events, "Host: evil.example:80", 403},
 			{"GET", events, "Host: 127.0.0.1.evil.example", 403},
 			{"GET", events, "Host: 192.0.2.1", 403},
 			{"GET", "/nothing", "Host: evil.example", 403},
 			{"POST", write, "", 404},
-			{"POST", write, "Host: forage.example", 403}, // from anywhere, by a proxy
+			{"POST", write, "Host: forage.example", 403},
 			{"POST", write, "Origin: http://evil.example", 403},
 			{"POST", write, "Sec-Fetch-Site: cross-site", 403},
 			{"POST", write, "Sec-Fetch-Site: same-site", 403},
@@ -237,6 +237,11 @@ func TestGuard(t *testing.T) {
 			{"POST", write, "Origin: null", 403},
 			{"DELETE", write, "Origin: http://evil.example", 403},
 			{"GET", events, "Origin: http://evil.example", 200}, // the browser shows it to nobody
+		}},
+		"public on loopback": {Options{Loopback: true, Public: true, PublicURL: "https://forage.example/"}, []request{
+			{"GET", events, "Host: forage.example", 200},
+			{"POST", write, "Host: forage.example", 403},
+			{"POST", write, "", 404},
 		}},
 		"tokens": {Options{Tokens: []Token{{"reader", false}, {"writer", true}}}, []request{
 			{"GET", events, "", 401},

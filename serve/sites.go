@@ -58,7 +58,7 @@ func (s *server) sites(api huma.API) {
 	}
 	huma.Register(api, op("list-sites", "GET", "", "The sites that are watched, by name"), s.listSites)
 	add := op("add-sites", "POST", "", "Watch a site, or a list of them: all or none")
-	add.DefaultStatus, add.SkipValidateBody = http.StatusCreated, true // addSites does
+	add.DefaultStatus, add.SkipValidateBody = http.StatusCreated, true // it may be a list; Watch.Add judges
 	add.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Settings](), true, "Settings")},
 		"text/uri-list":    {Schema: &huma.Schema{Type: huma.TypeString, Description: "a URL on each line; lines that begin with # do not count"}},
@@ -68,7 +68,7 @@ func (s *server) sites(api huma.API) {
 		return s.siteOut(s.Watch.Site(in.Site))
 	})
 	change := op("change-site", "PATCH", "/{site}", "Change settings: those that are given; null stands for the default")
-	change.SkipValidateBody = true // changeSite does
+	change.SkipValidateBody = true // Watch.Change judges what the settings are by then
 	change.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, Description: "settings as in the site (a merge patch, RFC 7396)"}},
 	}}

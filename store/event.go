@@ -345,8 +345,12 @@ func (db *DB) siteNow(id SiteID) (*Site, error) {
 	return db.View.Site(id)
 }
 
-// maxHops is how far back the way to a page is followed.
-const maxHops = 32
+// maxHops is how far back the way to a page is followed, and maxLooks how many visits of a document on it are
+// looked at: a page that waited while a list was fetched more often than that has no previous look.
+const (
+	maxHops  = 32
+	maxLooks = 1 << 10
+)
 
 // previousLook is when the document that led to d was last read before it did. Where it was itself read for
 // the first time then, the one that led there decides: d cannot be reached without it. 0: there is none.
@@ -359,12 +363,14 @@ func (db *DB) previousLook(d *Doc) (at Time, err error) {
 		if d, err = db.docNow(d.FoundOn); err != nil {
 			return 0, err
 		}
+		looks := 0
 		if err = db.visitsBack(d, func(v Visit) bool {
 			if v.At < known && (v.Status == 304 || v.Status/100 == 2) {
 				at = v.At
 			}
-			return at == 0
-		}); err != nil || at != 0 {
+			looks++
+			return at == 0 && looks < maxLooks
+		}); err != nil || at != 0 || looks == maxLooks {
 			return at, err
 		}
 		known = min(known, d.Discovered)
@@ -447,7 +453,7 @@ func (v *View) lastEventNumber() (uint64, error) {
 }
 
 // DropEvents drops events from the first one on, up to one that is not from before a time, at most n of them.
-// It returns how many.
+// It returns how many. It goes by what is committed: call Commit before it is called again.
 func (db *DB) DropEvents(before Time, n int) (dropped int, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
