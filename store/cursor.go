@@ -114,6 +114,11 @@ func (c *Cursor) SiteDocs(site SiteID, yield func(*Doc) bool) error {
 	return c.docs(site, 0, docFields, yield)
 }
 
+// SiteDocsFrom is SiteDocs for the documents from a number on.
+func (c *Cursor) SiteDocsFrom(site SiteID, from graph.Node, yield func(*Doc) bool) error {
+	return c.docs(site, from, docFields, yield)
+}
+
 // docs is SiteDocs, and Docs where site is 0, from a number on, of the fields of a codec.
 func (c *Cursor) docs(site SiteID, from graph.Node, fields *record.Codec[Doc], yield func(*Doc) bool) error {
 	d := new(Doc)

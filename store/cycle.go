@@ -155,7 +155,16 @@ func (v *View) SiteCycles(site SiteID, yield func(*CycleRecord) bool) error {
 
 // SiteCyclesBack is SiteCycles with the latest one first. It reads no further than it yields.
 func (v *View) SiteCyclesBack(site SiteID, yield func(*CycleRecord) bool) error {
-	return v.scanBack(key(tableCycle, uint32(site)), yieldCycles(yield))
+	return v.SiteCyclesBefore(site, 0, yield)
+}
+
+// SiteCyclesBefore is SiteCyclesBack for the cycles with a number below before; 0: for all.
+func (v *View) SiteCyclesBefore(site SiteID, before Cycle, yield func(*CycleRecord) bool) error {
+	var below []byte
+	if before > 0 {
+		below = cycleKey(site, before)
+	}
+	return v.scanBack(key(tableCycle, uint32(site)), below, yieldCycles(yield))
 }
 
 func yieldCycles(yield func(*CycleRecord) bool) func(k, val []byte) error {
@@ -181,7 +190,7 @@ func (v *View) Cycles(from Cycle, yield func(*CycleRecord) bool) error {
 // CyclesBack calls yield for each cycle of all sites that was not condensed, the latest one
 // first. It reads no further than it yields.
 func (v *View) CyclesBack(yield func(*CycleRecord) bool) error {
-	return v.scanBack([]byte{tableCycleIndex}, v.lookUpCycles(yield))
+	return v.scanBack([]byte{tableCycleIndex}, nil, v.lookUpCycles(yield))
 }
 
 func (v *View) lookUpCycles(yield func(*CycleRecord) bool) func(k, val []byte) error {

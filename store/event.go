@@ -402,7 +402,7 @@ func (v *View) Events(after uint64, yield func(*Event) bool) error {
 
 // EventsBack is Events for all that are kept, the latest one first. It reads no further than it yields.
 func (v *View) EventsBack(yield func(*Event) bool) error {
-	return v.scanBack([]byte{tableEvent}, func(k, val []byte) error {
+	return v.scanBack([]byte{tableEvent}, nil, func(k, val []byte) error {
 		seq, err := eventSeq(k)
 		if err != nil {
 			return err

@@ -118,6 +118,18 @@ func readHistory(t *testing.T, v *View, origins []string) history {
 		var of, ofBack []siteRound
 		must(v.SiteCycles(s.ID, func(c *CycleRecord) bool { of = append(of, siteRound{c.Cycle, c.Site}); return true }))
 		must(v.SiteCyclesBack(s.ID, func(c *CycleRecord) bool { ofBack = append(ofBack, siteRound{c.Cycle, c.Site}); return true }))
+		for i, before := range ofBack {
+			var n int
+			must(v.SiteCyclesBefore(s.ID, before.cycle, func(c *CycleRecord) bool {
+				if n++; i+n >= len(ofBack) || ofBack[i+n].cycle != c.Cycle {
+					t.Fatalf("before cycle %d of site %d comes %d as number %d, of %v", before.cycle, s.ID, c.Cycle, n, ofBack)
+				}
+				return true
+			}))
+			if i+n+1 != len(ofBack) {
+				t.Fatalf("before cycle %d of site %d are %d, of %v", before.cycle, s.ID, n, ofBack)
+			}
+		}
 		want := slices.DeleteFunc(slices.Clone(order), func(k siteRound) bool { return k.site != s.ID })
 		if slices.Reverse(ofBack); !slices.Equal(of, want) || !slices.Equal(ofBack, want) {
 			t.Fatalf("site %d has the cycles %v, backwards %v, want %v", s.ID, of, ofBack, want)

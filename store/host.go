@@ -49,6 +49,17 @@ func (v *View) Host(origin string) (*Host, error) {
 	return decodeHost(origin, b)
 }
 
+// Hosts calls yield for what is remembered of each host after a name, by name, until it returns false.
+func (v *View) Hosts(after string, yield func(*Host) bool) error {
+	return v.scan([]byte{tableHost}, append(hostKey(after), 0), func(k, val []byte) error {
+		h, err := decodeHost(string(k[1:]), val)
+		if err != nil {
+			return err
+		}
+		return stopped(yield(h))
+	})
+}
+
 // A Robots is the robots.txt of an origin, kept so that it need not be fetched in each cycle.
 type Robots struct {
 	Origin    string // scheme://host:port, without the port where it is that of the scheme

@@ -60,9 +60,12 @@ func (v *View) scan(prefix, from []byte, yield func(k, val []byte) error) error 
 	})
 }
 
-// scanBack is scan from the last key with the prefix to the first.
-func (v *View) scanBack(prefix []byte, yield func(k, val []byte) error) error {
-	return v.iterate(prefix, after(prefix), func(it *pebble.Iterator) error {
+// scanBack is scan from the last key with the prefix to the first, of those below the key `below`; nil: from the last.
+func (v *View) scanBack(prefix, below []byte, yield func(k, val []byte) error) error {
+	if below == nil {
+		below = after(prefix)
+	}
+	return v.iterate(prefix, below, func(it *pebble.Iterator) error {
 		return v.walk(it, it.Last(), it.Prev, yield)
 	})
 }
@@ -198,6 +201,32 @@ func (v *View) Visits(d *Doc, yield func(Visit) bool) error {
 			return stopped(yield(visit))
 		})
 	}, yield)
+}
+
+// VisitsBack is Visits with the latest one first. It reads no further than it yields.
+func (v *View) VisitsBack(d *Doc, yield func(Visit) bool) error {
+	if d.visited && d.visitedOnce() {
+		yield(d.lastVisit)
+		return nil
+	}
+	last, more := d.visited, true
+	err := v.scanBack(key(tableVisit, uint32(d.ID)), nil, func(k, val []byte) error {
+		visit, err := parseVisit(k, val)
+		if err != nil {
+			return err
+		}
+		if last && d.lastVisit.Cycle >= visit.Cycle {
+			if last, more = false, yield(d.lastVisit); !more {
+				return errStop
+			}
+		}
+		more = yield(visit)
+		return stopped(more)
+	})
+	if err == nil && more && last {
+		yield(d.lastVisit)
+	}
+	return err
 }
 
 func parseVisit(k, val []byte) (Visit, error) {

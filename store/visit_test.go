@@ -40,6 +40,16 @@ func TestVisits(t *testing.T) {
 		if n != min(1, len(all)) {
 			t.Fatalf("%d visits of %s were told to one who wanted the first", n, d.URL)
 		}
+		most := len(all)
+		if most > 1 {
+			most--
+		}
+		var back []Visit
+		check(t, db.VisitsBack(d, func(v Visit) bool { back = append(back, v); return len(back) < most }))
+		slices.Reverse(all)
+		if !slices.Equal(back, all[:most]) {
+			t.Fatalf("the latest %d visits of %s:\n%v, want\n%v", most, d.URL, back, all[:most])
+		}
 	}
 	cycle := Cycle(1)
 	for now := Time(1); now < 3000; now++ {

@@ -358,7 +358,7 @@ func (db *DB) visitsBack(d *Doc, yield func(Visit) bool) error {
 			return nil
 		}
 	}
-	return db.scanBack(key(tableVisit, uint32(d.ID)), func(k, val []byte) error {
+	return db.scanBack(key(tableVisit, uint32(d.ID)), nil, func(k, val []byte) error {
 		v, err := parseVisit(k, val)
 		if err != nil {
 			return err

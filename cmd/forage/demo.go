@@ -78,7 +78,7 @@ type demoRow struct {
 	Refetched int64       `json:"refetched"` // old documents fetched
 	There     int         `json:"there"`     // new pages that can be reached and were not found before
 	NewPages  int64       `json:"new_pages"` // found
-	Overhead  any         `json:"overhead"`
+	Overhead  *float64    `json:"overhead"`
 }
 
 // demo serves the history of a site, crawls its first version and revisits the others.
@@ -158,7 +158,7 @@ func demoCycle(ctx context.Context, cfg crawl.Config, h *snap.History, k int, ba
 		row.NewPages = r.Pages
 	}
 	if f, ok := r.Overhead(); ok && k > 0 {
-		row.Overhead = f
+		row.Overhead = &f
 	}
 	return row, nil
 }
@@ -218,9 +218,9 @@ func printDemo(w io.Writer, rows []demoRow) error {
 	}
 	overhead := "-"
 	if found > 0 {
-		overhead = percent(float64(fetched) / float64(found))
+		overhead = percentOf(fetched, found)
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d new pages found, with %d fetches of old documents (overhead %s);\nfull recrawls would have fetched %d old documents for them (overhead %s).\n\nTry it on a site of yours:  forage crawl URL   and some days later:  forage revisit --budget 5\n",
-		found, there, fetched, overhead, full, percent(float64(full)/float64(max(there, 1))))
+		found, there, fetched, overhead, full, percentOf(full, max(there, 1)))
 	return err
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"forage/report"
 )
 
 // TestMigratedStore opens a store that the last release of format 1 wrote (store/testdata/old),
@@ -75,7 +77,7 @@ func TestMigratedStore(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(want("explain.jsonl")) {
-		var e explanation
+		var e report.Explanation
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +86,7 @@ func TestMigratedStore(t *testing.T) {
 		}
 	}
 	// A cycle over several sites is told site by site now: the sums are the same, and duplicates a count of their own.
-	var before, after status
+	var before, after report.Status
 	if err := errors.Join(json.Unmarshal([]byte(want("status.json")), &before), json.Unmarshal([]byte(forage("status", "--json")), &after)); err != nil {
 		t.Fatal(err)
 	}
@@ -92,12 +94,12 @@ func TestMigratedStore(t *testing.T) {
 		t.Errorf("status: %+v, want %+v", after, before)
 	}
 	for _, c := range before.ByCycle {
-		sum := cycleStatus{Cycle: c.Cycle}
-		var ended any = c.Ended
+		sum := report.Cycle{Cycle: c.Cycle}
+		ended := c.Ended
 		for _, s := range after.ByCycle {
 			if s.Cycle == c.Cycle {
 				sum.Fetched, sum.Refetched, sum.NewPages = sum.Fetched+s.Fetched, sum.Refetched+s.Refetched, sum.NewPages+s.NewPages
-				if s.Kind != c.Kind || s.At != c.At {
+				if s.Kind != c.Kind || orDash(s.At) != orDash(c.At) {
 					t.Errorf("cycle %d: %+v, want %+v", c.Cycle, s, c)
 				}
 				if s.Ended == nil {
@@ -105,7 +107,7 @@ func TestMigratedStore(t *testing.T) {
 				}
 			}
 		}
-		if sum.Fetched != c.Fetched || sum.Refetched != c.Refetched || sum.NewPages != c.NewPages || ended != c.Ended {
+		if sum.Fetched != c.Fetched || sum.Refetched != c.Refetched || sum.NewPages != c.NewPages || orDash(ended) != orDash(c.Ended) {
 			t.Errorf("cycle %d: %+v in all, ended %v, want %+v", c.Cycle, sum, ended, c)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"forage/control"
 	"forage/crawl"
+	"forage/report"
 	"forage/store"
 	"forage/watch"
 )
@@ -182,35 +182,17 @@ func dirFlag(cmd *cobra.Command, dir *string) {
 
 // since is a flag value that is a cycle or a time.
 type since struct {
-	cycle store.Cycle
-	time  store.Time
-	text  string
+	*report.Since // nil: not given
+	text          string
 }
 
 func (s *since) Type() string   { return "CYCLE|TIME" }
 func (s *since) String() string { return s.text }
-func (s *since) set() bool      { return s.text != "" }
 
-func (s *since) Set(text string) error {
-	if n, err := strconv.ParseUint(text, 10, 32); err == nil && n > 0 && len(text) < 10 {
-		*s = since{cycle: store.Cycle(n), text: text}
-		return nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			*s = since{time: t.Unix(), text: text}
-			return nil
-		}
-	}
-	return fmt.Errorf("want a cycle such as 3 or a time such as 2026-01-31T12:00:00Z, got %q", text)
-}
-
-// stamp formats a time for JSON: nil where there is none.
-func stamp(t store.Time) any {
-	if t == 0 {
-		return nil
-	}
-	return time.Unix(t, 0).UTC().Format(time.RFC3339)
+func (s *since) Set(text string) (err error) {
+	s.text = text
+	s.Since, err = report.ParseSince(text)
+	return err
 }
 
 // orNull returns nil for the zero value.

@@ -4,41 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"testing"
 
 	"forage/graph"
+	"forage/report"
 	"forage/store"
 )
-
-// TestPageJSON: appendJSON writes what encoding/json does, of every field, set or not.
-func TestPageJSON(t *testing.T) {
-	p := &page{}
-	for _, full := range []bool{false, true} {
-		if full {
-			v := reflect.ValueOf(p).Elem()
-			for i := range v.NumField() {
-				switch f := v.Field(i); f.Kind() {
-				case reflect.String:
-					f.SetString(fmt.Sprintf("%d \"<ü\u202e", i))
-				case reflect.Interface:
-					f.Set(reflect.ValueOf([]any{fmt.Sprint("a", i), 404}[i%2]))
-				case reflect.Uint32:
-					f.SetUint(uint64(i) + 1<<31)
-				default:
-					f.SetInt(int64(i) - 100)
-				}
-			}
-		}
-		var want bytes.Buffer
-		if err := printJSON(&want, p); err != nil {
-			t.Fatal(err)
-		}
-		if got := string(p.appendJSON(nil)) + "\n"; got != want.String() {
-			t.Errorf("appendJSON:\n%s\nwant\n%s", got, &want)
-		}
-	}
-}
 
 // TestLongPath: explain says so where it does not show all of the path.
 func TestLongPath(t *testing.T) {
@@ -53,7 +24,7 @@ func TestLongPath(t *testing.T) {
 		}
 	}
 	must(db.AddSite(&store.Site{Name: "a.test", Rules: store.Rules{Scope: "host", Within: "a.test"}}))
-	for i := range longestPath + 2 {
+	for i := range report.LongestPath + 2 {
 		d := store.NewDoc(fmt.Sprintf("http://a.test/%d", i), 1)
 		if i > 0 {
 			d.FoundOn = graph.Node(i - 1)
@@ -62,14 +33,14 @@ func TestLongPath(t *testing.T) {
 		must(err)
 	}
 	must(db.Commit())
-	for i, cut := range map[int]bool{longestPath: false, longestPath + 1: true} {
+	for i, cut := range map[int]bool{report.LongestPath: false, report.LongestPath + 1: true} {
 		e, err := explain(&db.View, fmt.Sprint("http://a.test/", i))
 		must(err)
-		first := fmt.Sprint("http://a.test/", i-longestPath)
+		first := fmt.Sprint("http://a.test/", i-report.LongestPath)
 		var b bytes.Buffer
-		must(e.print(&b))
-		if e.PathCut != cut || len(e.Path) != longestPath || e.Path[0] != first || bytes.Contains(b.Bytes(), []byte("path      the last 100 pages of it\n")) != cut {
-			t.Errorf("page %d: cut %v, path of %d from %s; want %v, %d, %s\n%s", i, e.PathCut, len(e.Path), e.Path[0], cut, longestPath, first, &b)
+		must(printExplanation(&b, e))
+		if e.PathCut != cut || len(e.Path) != report.LongestPath || e.Path[0] != first || bytes.Contains(b.Bytes(), []byte("path      the last 100 pages of it\n")) != cut {
+			t.Errorf("page %d: cut %v, path of %d from %s; want %v, %d, %s\n%s", i, e.PathCut, len(e.Path), e.Path[0], cut, report.LongestPath, first, &b)
 		}
 	}
 	must(errors.Join(db.Close()))

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"forage/report"
 	"forage/store"
 )
 
@@ -13,18 +14,19 @@ import (
 // terminal of 100 columns but for URLs at the end, and hubs do not fill the screen.
 func TestStatusWidth(t *testing.T) {
 	for _, n := range []int{1, 20} {
-		s := &status{Sites: n, Pages: 123456, Cycles: 2}
+		overhead, coverage, low, high, share, at := 1.82, .931, .812, .985, .91, "2026-01-22T00:00:00Z"
+		s := &report.Status{Totals: report.Totals{Sites: n, Pages: 123456, Cycles: 2}}
 		for i := range n {
-			d := &discoveryStatus{Cycles: 30, Refetched: 12345, Found: 6789, Overhead: 1.82, Coverage: .931, Low: .812, High: .985, HubShare: .91}
+			d := &report.Discovery{Cycles: 30, Refetched: 12345, Found: 6789, Overhead: &overhead, Coverage: &coverage, Low: &low, High: &high, HubShare: &share}
 			for j := range 5 {
-				d.Hubs = append(d.Hubs, hubJSON{URL: fmt.Sprintf("https://www.example%02d.org/archive/%d", i, j), Led: 900, Adds: 800 >> j, Fetches: 30, LastFetched: "2026-01-22T00:00:00Z"})
+				d.Hubs = append(d.Hubs, &report.Hub{URL: fmt.Sprintf("https://www.example%02d.org/archive/%d", i, j), Led: 900, Adds: 800 >> j, Fetches: 30, LastFetched: &at})
 			}
-			s.BySite = append(s.BySite, siteStatus{Site: fmt.Sprintf("www.example%02d.org", i), State: "done", Pages: 12345, New: 6789, Gone: 12,
-				Feeds: 34, Skipped: 567, Crawled: "2026-01-22T00:00:00Z", Discovery: d})
+			s.BySite = append(s.BySite, report.SiteStatus{SiteCounts: report.SiteCounts{Site: fmt.Sprintf("www.example%02d.org", i), State: "done", Pages: 12345, New: 6789, Gone: 12,
+				Feeds: 34, Skipped: 567, Crawled: &at}, Discovery: d})
 		}
 		for _, lists := range []bool{false, true} {
 			var b strings.Builder
-			if err := s.print(&b, lists); err != nil {
+			if err := printStatus(&b, s, lists); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -46,9 +48,10 @@ func TestStatusWidth(t *testing.T) {
 
 // TestStatusNotes: what is told of a site below the table comes in one order.
 func TestStatusNotes(t *testing.T) {
-	s := &status{Sites: 1, BySite: []siteStatus{{Site: "a.test", State: "done", Reason: "stopped by --max-pages", Partial: "cut",
+	reason, cut := "stopped by --max-pages", "cut"
+	s := &report.Status{Totals: report.Totals{Sites: 1}, BySite: []report.SiteStatus{{SiteCounts: report.SiteCounts{Site: "a.test", State: "done", Reason: &reason, Partial: &cut,
 		LeftOutGroups: []store.LeftOut{{Group: "/day/#", URLs: 2, Why: "hundreds of pages"}, {Group: "?sort=", URLs: 1, Fetched: 20, Why: "the page is the same"}},
-		Traps:         []string{"/cal/"}, Waiting: map[string]int{"timeout": 1, "503": 2}}}}
+		Traps:         []string{"/cal/"}}, Waiting: map[string]int{"timeout": 1, "503": 2}}}}
 	const want = `  a.test: stopped by --max-pages
   a.test: first visit partial: cut
   a.test: 2 URLs of /day/# left out, and what they alone lead to: hundreds of pages
@@ -60,7 +63,7 @@ func TestStatusNotes(t *testing.T) {
 `
 	for range 20 {
 		var b strings.Builder
-		if err := s.print(&b, false); err != nil {
+		if err := printStatus(&b, s, false); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) {

@@ -59,7 +59,7 @@ var imports = map[string]string{
 	"crawl/ledger":        "graph revisit revisit/paper store crawl/scope crawl/plan",
 	"crawl":               "graph explore explore/yield revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
 	"control":             "",
-	"report":              "internal/printable store",
+	"report":              "crawl/plan graph internal/printable retain store",
 	"serve":               "report store",
 	"watch":               "crawl crawl/plan crawl/scope fetch internal/machine internal/units revisit revisit/paper store",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
