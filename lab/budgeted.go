@@ -50,6 +50,7 @@ type budgeted struct {
 
 	site    *revisit.Site
 	foundAt []int32 // by document: the week in which it was first seen; -1
+	found   int     // pages, all in all
 	links   [][]graph.Node
 	ver     []int32
 	gone    []bool         // by document: its last fetch found it gone
@@ -57,6 +58,8 @@ type budgeted struct {
 	chain   []graph.Node
 	// served, if set, hears of every fetch of an old document.
 	served func(t int, v graph.Node, f *revisit.Answer)
+	// allot, if set, says how many fetches week t has, in place of the same number in all. A week that has none is not looked at.
+	allot func(t int) int
 	// path, if set, stands for the path of a document that was just found. Documents that are found
 	// together are numbered by it.
 	path func(v graph.Node) string
@@ -82,6 +85,9 @@ func (b *budgeted) reach(t int, from []graph.Node) []revisit.Document {
 	visit := func(v graph.Node) {
 		if b.foundAt[v] < 0 && w.alive[v] && (b.lists || int(v) < b.s.pages) {
 			b.foundAt[v] = int32(t)
+			if b.s.kind[v] == revisit.HTML {
+				b.found++
+			}
 			b.links[v], b.ver[v] = w.links[v], w.ver[v]
 			b.chain = append(b.chain, v)
 		}
@@ -201,11 +207,16 @@ func (b *budgeted) fetch(t int, v graph.Node) revisit.Answer {
 	return f
 }
 
-// run runs all weeks with k fetches each and counts.
+// run runs all weeks with k fetches each, unless allot is set, and counts.
 func (b *budgeted) run(k int, truth truth) tally {
 	var out tally
 	b.start()
 	for t := 1; t < len(b.s.weeks); t++ {
+		if b.allot != nil {
+			if k = b.allot(t); k == 0 {
+				continue
+			}
+		}
 		b.site.Begin(revisit.Time(b.s.weeks[t].time), k)
 		spent, fetches := 0.0, 0
 		for spent < float64(k)-1e-9 {

@@ -37,6 +37,7 @@ var delayHours = [3]float64{24, 7 * 24, 28 * 24}
 var delays = []Experiment{
 	{"delay", "how soon new pages are found, in hours since their publication", delay},
 	{"delay-literature", "the same, of what the literature on refreshing pages proposes", delayLiterature},
+	{"delay-when", "new pages found soon after publication, where fetches come evenly and by the rhythm of the site", delayWhen},
 	{"delay-budget", "new pages found within a day of publication, by fetches a day", delayBudget},
 }
 

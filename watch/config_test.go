@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"forage/revisit"
 	"time"
 
 	"forage/store"
@@ -231,7 +233,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%+v", s)
 			}
 			names[s.Name] = true
-			if now := time.Unix(1700000000, 0); w.Due(now, Phase(s.Name, w.Every), float64(w.Budget.N), 0).Before(now) {
+			if now := time.Unix(1700000000, 0); w.Due(now, Phase(s.Name, w.Every), float64(w.Budget.N), 0, &revisit.Rhythm{}).Before(now) {
 				t.Fatalf("%+v is due in the past", s)
 			}
 		}

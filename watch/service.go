@@ -14,6 +14,7 @@ import (
 
 	"forage/crawl"
 	"forage/internal/machine"
+	"forage/revisit"
 	"forage/store"
 )
 
@@ -48,7 +49,11 @@ type Service struct {
 type kept struct {
 	Settings json.RawMessage `json:"settings,omitempty"` // of a site that is in no file
 	Paused   bool            `json:"paused,omitempty"`
+	Rhythm   *revisit.Rhythm `json:"rhythm,omitempty"` // of a site with a budget for a day where something new was found
 }
+
+// none reports whether there is nothing to keep.
+func (k *kept) none() bool { return k.Settings == nil && !k.Paused && k.Rhythm == nil }
 
 // A site is one that is watched.
 type site struct {
@@ -64,7 +69,8 @@ type site struct {
 	rate     float64   // fetches a day
 	credit   float64   // fetches that are left of it
 	credited time.Time // when that was
-	end      func()    // ends the visit that is under way; nil: none is
+	rhythm   revisit.Rhythm
+	end      func() // ends the visit that is under way; nil: none is
 	late     int64
 	skipped  int64
 }
@@ -164,6 +170,9 @@ func (s *Service) settle(c *Config) error {
 func (s *Service) load(w *site) error {
 	v, now := s.Crawl.View(), s.Now()
 	w.first, w.credited = true, now
+	if k := s.kept[w.Name]; k.Rhythm != nil {
+		w.rhythm = *k.Rhythm
+	}
 	rec, err := v.SiteNamed(w.Name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -192,7 +201,7 @@ func (s *Service) load(w *site) error {
 	w.first = w.first || open && rec.LastCycle == rec.FirstCycle
 	w.asked = open // what was interrupted goes on at once
 	w.rate = float64(w.When.Budget.N)
-	w.credit = creditAfter(past, w.rate, now)
+	w.credit = creditAfter(past, w.rate, &w.rhythm, now)
 	return nil
 }
 
@@ -353,7 +362,7 @@ func (s *Service) due(w *site, now time.Time) time.Time {
 		return w.When.Window.Next(now)
 	}
 	w.earn(now)
-	due := w.When.Due(w.last, Phase(w.Name, w.When.Every), w.rate, w.credit-w.rate*now.Sub(w.last).Hours()/24)
+	due := w.When.Due(w.last, Phase(w.Name, w.When.Every), w.rate, w.credit-w.rate*w.days(w.last, now), &w.rhythm)
 	if !due.After(now) { // it may have been missed, and the window be closed
 		if open := w.When.Window.Next(now); open.After(now) {
 			return open
@@ -364,10 +373,18 @@ func (s *Service) due(w *site, now time.Time) time.Time {
 
 // earn credits what has come together of a budget for a day: at most that of one day.
 func (w *site) earn(now time.Time) {
-	if d := now.Sub(w.credited); d > 0 {
-		w.credit = min(w.credit+d.Hours()/24*w.rate, max(1, w.rate))
+	if now.After(w.credited) {
+		w.credit = min(w.credit+w.rate*w.days(w.credited, now), max(1, w.rate))
 		w.credited = now
 	}
+}
+
+// days is how much of a day's budget comes together between two times, in days.
+func (w *site) days(from, to time.Time) float64 {
+	if w.When.Every > 0 {
+		return to.Sub(from).Hours() / 24
+	}
+	return w.rhythm.Between(revisit.Time(from.Unix()), revisit.Time(to.Unix())) // of whole seconds, none twice
 }
 
 // Reload has another configuration hold from now on. Visits under way end as they began. The error is of the store;
@@ -483,7 +500,7 @@ func (s *Service) State() (paused bool, wait error) {
 func (s *Service) put(records map[string]kept) error {
 	if err := s.Crawl.Write(func(db *store.DB) error {
 		for name, k := range records {
-			if k.Settings == nil && !k.Paused {
+			if k.none() {
 				if err := db.DropWatched(name); err != nil {
 					return err
 				}
@@ -552,7 +569,7 @@ func (s *Service) Change(name string, settings json.RawMessage) (Status, error) 
 	if conf.Name != name {
 		return Status{}, fmt.Errorf("%w: they are of %s, not of %s", ErrInvalid, conf.Name, name)
 	}
-	if err := s.put(map[string]kept{name: {settings, s.kept[name].Paused}}); err != nil {
+	if err := s.put(map[string]kept{name: {Settings: settings, Paused: s.kept[name].Paused, Rhythm: s.kept[name].Rhythm}}); err != nil {
 		return Status{}, err
 	}
 	if err := s.settle(s.config); err != nil {

@@ -230,6 +230,55 @@ func TestBudget(t *testing.T) {
 	})
 }
 
+// TestRhythm: a site with a budget for a day that publishes at noon is looked at most often there, also after a restart,
+// and its budget is spent as before.
+func TestRhythm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBlog(t, 3)
+		dir, conf := t.TempDir(), fmt.Sprintf("sites: [{url: %s/, budget: 12/day}]", b.URL)
+		time.Sleep(time.Until(time.Now().Truncate(day).Add(day)))
+		w := begin(t, dir, conf)
+		for range 10 {
+			time.Sleep(12 * time.Hour)
+			b.set(func(b *blog) { b.posts++ })
+			time.Sleep(12 * time.Hour)
+		}
+		w.mu.Lock()
+		knew := w.sites[b.name()].rhythm
+		w.mu.Unlock()
+		w.stop()
+		w = begin(t, dir, conf)
+		w.mu.Lock()
+		if knows := w.sites[b.name()].rhythm; knows != knew {
+			t.Errorf("after a restart the rhythm is %v, not %v", knows, knew)
+		}
+		w.mu.Unlock()
+		from := time.Now()
+		time.Sleep(5 * day)
+		var noon, night, all int64
+		if err := w.Crawl.View().SiteCycles(1, func(c *store.CycleRecord) bool {
+			if at := time.Unix(c.At, 0).UTC(); !at.Before(from) {
+				all += c.Refetched
+				switch h := at.Hour(); {
+				case h >= 10 && h < 16:
+					noon += c.Refetched
+				case h >= 22 || h < 4:
+					night += c.Refetched
+				}
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if noon < night*3/2 || night < 5 {
+			t.Errorf("in 5 days %d fetches around noon, %d around midnight", noon, night)
+		}
+		if all > 61 || all < 55 {
+			t.Errorf("%d fetches in 5 days of 12", all)
+		}
+	})
+}
+
 // TestSkipped: what is still running when due again is skipped and counted, and comes at the next occasion.
 func TestSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

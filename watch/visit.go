@@ -81,10 +81,23 @@ func (s *Service) ended(w *site, r *crawl.Result, err error, was visited) error 
 		w.id, w.applied, w.first = rec.ID, rulesEqual(&was.rules, &w.Rules), isFirst(rec)
 	default:
 		w.credit -= float64(r.Refetched + r.Waited)
+		if r.NewPages > 0 && w.When.Every == 0 {
+			if err := s.learn(w, now); err != nil {
+				return err
+			}
+		}
 	}
 	w.skipped += int64(w.When.Skipped(was.began, now, Phase(w.Name, w.When.Every)))
 	w.last = now
 	return nil
+}
+
+// learn notes that something new was found at a site by now. mu is held.
+func (s *Service) learn(w *site, now time.Time) error {
+	w.rhythm.Saw(revisit.Time(w.last.Unix()), revisit.Time(now.Unix()))
+	k, rhythm := s.kept[w.Name], w.rhythm
+	k.Rhythm = &rhythm
+	return s.put(map[string]kept{w.Name: k})
 }
 
 // A spent is how many fetches a visit took.
@@ -94,12 +107,12 @@ type spent struct {
 }
 
 // creditAfter is what is left of a budget for a day after the visits of the last one, the latest first.
-func creditAfter(past []spent, rate float64, now time.Time) float64 {
+func creditAfter(past []spent, rate float64, rhythm *revisit.Rhythm, now time.Time) float64 {
 	if len(past) == 0 {
 		return 0
 	}
 	slices.Reverse(past)
-	w := site{rate: rate, credited: past[0].at}
+	w := site{rate: rate, rhythm: *rhythm, credited: past[0].at}
 	w.credit = float64(past[0].n) // it had as much then
 	for _, p := range past {
 		w.earn(p.at)

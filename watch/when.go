@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // zones are known also where the system has none
+
+	"forage/revisit"
 )
 
 const day = 24 * time.Hour
@@ -26,12 +28,12 @@ const portionGap = 10 * time.Minute
 func portion(n int) int { return max(1, int(int64(n)*int64(portionGap)/int64(day))) }
 
 // Due is when a site is to be visited that was visited last until the time given. rate is how many fetches a
-// day it gets and left how many it had left then; both are for budgets for a day alone. phase is the
-// site's own, see Phase.
+// day it gets, left how many it had left then, and rhythm when they come; these are for budgets for a day alone.
+// phase is the site's own, see Phase.
 //
 // What was missed while nobody watched is made up once: Due may lie in the past, and counts from the visit
 // that comes then. O(1).
-func (w *When) Due(last time.Time, phase time.Duration, rate, left float64) time.Time {
+func (w *When) Due(last time.Time, phase time.Duration, rate, left float64, rhythm *revisit.Rhythm) time.Time {
 	if w.Every > 0 {
 		return w.Window.Next(occasion(last, w.Every, phase))
 	}
@@ -39,7 +41,7 @@ func (w *When) Due(last time.Time, phase time.Duration, rate, left float64) time
 		return never
 	}
 	want := max(0, float64(portion(int(rate)))-left)
-	return w.Window.Next(last.Add(time.Duration(min(want/rate, 366) * float64(day))))
+	return w.Window.Next(time.Unix(int64(rhythm.After(revisit.Time(last.Unix()), min(want/rate, 366))), 0).In(last.Location()))
 }
 
 // never is later than anything is due.

@@ -3,6 +3,8 @@ package watch
 import (
 	"math/rand/v2"
 	"testing"
+
+	"forage/revisit"
 	"time"
 )
 
@@ -83,7 +85,7 @@ func TestDue(t *testing.T) {
 			}
 			return time.Unix(0, best)
 		}
-		due := w.Due(from, phase, 0, 0)
+		due := w.Due(from, phase, 0, 0, nil)
 		// What lies before `from` may be put off to after it.
 		if want := next(from); !due.Equal(want) && !inWindow(w.Window, from) {
 			if due.Before(want) {
@@ -114,7 +116,7 @@ func TestPerDay(t *testing.T) {
 			begin := time.Unix(1774500000, 0)
 			now, left, spent, visits := begin, 0., 0, 0
 			for {
-				due := w.Due(now, 0, float64(n), left)
+				due := w.Due(now, 0, float64(n), left, &revisit.Rhythm{})
 				if due.Sub(begin) > 30*day {
 					break
 				}
@@ -133,7 +135,7 @@ func TestPerDay(t *testing.T) {
 			}
 		}
 	}
-	if w := (When{Budget: Budget{N: 5, PerDay: true}}); w.Due(time.Unix(0, 0), 0, 0, 0) != never {
+	if w := (When{Budget: Budget{N: 5, PerDay: true}}); w.Due(time.Unix(0, 0), 0, 0, 0, nil) != never {
 		t.Error("a site that gets no fetches is due")
 	}
 }
