@@ -74,13 +74,20 @@ func serveStore(dir string, own *ownStore) (*control.Server, error) {
 
 // onStore runs read on a view of the store in dir: here, or inside the process that owns it.
 func onStore(cmd *cobra.Command, dir string, read func(*store.View) error) error {
+	return onDB(cmd, dir, func(_ context.Context, db *store.DB) error {
+		v := db.Snapshot()
+		return errors.Join(read(v), v.Close())
+	})
+}
+
+// onDB runs act on the store in dir: here, where it can only be read, or inside the process that owns it.
+func onDB(cmd *cobra.Command, dir string, act func(context.Context, *store.DB) error) error {
 	c := callOf(cmd.Context())
 	if c.owner != nil {
-		v := c.owner.crawl.DB().Snapshot()
-		err := errors.Join(read(v), v.Close())
+		err := act(cmd.Context(), c.owner.crawl.DB())
 		if errors.Is(err, store.ErrClosed) {
 			c.handedBack = true
-			return &exitError{exitFailed, nil} // the other process reads for itself
+			return &exitError{exitFailed, nil} // the other process does it for itself
 		}
 		return err
 	}
@@ -89,7 +96,7 @@ func onStore(cmd *cobra.Command, dir string, read func(*store.View) error) error
 		if err != nil {
 			return storeError(dir, err)
 		}
-		return errors.Join(read(&db.View), db.Close())
+		return errors.Join(act(cmd.Context(), db), db.Close())
 	})
 }
 

@@ -229,7 +229,7 @@ func TestDecisionsArePure(t *testing.T) {
 // its reason. What a command says it has written must be on the disk.
 var ownFiles = map[string]string{
 	"internal/atomicfile": "is that way",
-	"store":               "the database syncs its own; the lock and copies of readers need not last",
+	"store":               "the database syncs its own; the lock and copies of readers need not last; a backup is a folder, synced as one",
 	"source":              "the journal grows line by line and is synced with the tables",
 	"graph/arcs":          "sorts in temporary files",
 	"cover/sets":          "covers in temporary files",

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"forage/internal/atomicfile"
+)
+
+// Backup copies the store, as it is committed now, to the folder to, which must not exist or be empty, and
+// returns how many bytes that are. It may be called beside the goroutine that writes, and while others
+// read; nobody waits for it. The copy is a store, whose files share nothing with this one, and it is there
+// whole, on the disk, or not at all. The time of the last request to each host is not in it.
+//
+// Tables are never changed once they are written, and get a second name in the store's folder while they are
+// copied: what is merged meanwhile takes up its room until the end. Errors: what the file system says; of ctx;
+// ErrClosed once EndReads has been called. O(bytes).
+func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
+	if err := vacant(to); err != nil {
+		return 0, err
+	}
+	if err := db.reads.enter(); err != nil {
+		return 0, err
+	}
+	defer db.reads.leave()
+	from, done, err := db.freeze()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	parent, name := filepath.Split(filepath.Clean(to))
+	if parent = filepath.Clean(parent); parent == "" {
+		parent = "."
+	}
+	if err := atomicfile.Folder(parent); err != nil {
+		return 0, err
+	}
+	if err := removeParts(parent, name); err != nil {
+		return 0, err
+	}
+	part, err := os.MkdirTemp(parent, "."+name+".*"+partSuffix)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(part)
+		}
+	}()
+	folder := filepath.Join(part, "documents")
+	if err := errors.Join(os.Chmod(part, 0o755), os.Mkdir(folder, 0o755)); err != nil {
+		return 0, err
+	}
+	files, err := os.ReadDir(from)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		if f.IsDir() || f.Name() == "LOCK" || f.Name() == "owner" {
+			continue
+		}
+		n, err := db.copySynced(ctx, filepath.Join(from, f.Name()), filepath.Join(folder, f.Name()))
+		if err != nil {
+			return 0, err
+		}
+		bytes += n
+	}
+	if err := errors.Join(atomicfile.SyncFolder(folder), atomicfile.SyncFolder(part)); err != nil {
+		return 0, err
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // not every system puts one folder in the place of another
+		return 0, err
+	}
+	return bytes, errors.Join(os.Rename(part, to), atomicfile.SyncFolder(parent))
+}
+
+// partSuffix ends the names of folders of backups that are not whole.
+const partSuffix = ".part"
+
+// removeParts removes what backups to the folder name in parent left that were killed.
+func removeParts(parent, name string) error {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), "."+name+".") && strings.HasSuffix(e.Name(), partSuffix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
+		}
+	}
+	return err
+}
+
+// vacant returns an error that wraps fs.ErrExist where something is in the way of a new folder.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return fmt.Errorf("%s: %w, and holds %s; a backup wants a new or empty folder", dir, fs.ErrExist, entries[0].Name())
+	}
+	return nil
+}
+
+// freeze returns a folder that holds the database as it is committed, and does not change until done is called.
+func (db *DB) freeze() (folder string, done func() error, err error) {
+	if db.commits == nil { // a reader: its own copy, or the store's folder, which it has locked
+		if db.copy != nil {
+			return db.copy.dir, func() error { return nil }, nil
+		}
+		return filepath.Join(db.disk.room.dir, "documents"), func() error { return nil }, nil
+	}
+	// What is called as the copy of a reader is removed by the next writer, if this one is killed.
+	folder = filepath.Join(db.disk.room.dir, fmt.Sprint(copyPrefix, os.Getpid(), "-", copies.Add(1)))
+	done = func() error { return os.RemoveAll(folder) }
+	reached := db.commits.synced.Load() // the log may have more, and never less
+	if err := db.disk.await(func() error { return db.db.Checkpoint(folder, pebble.WithFlushedWAL()) }); err != nil {
+		return "", nil, errors.Join(err, done())
+	}
+	if err := os.WriteFile(filepath.Join(folder, commitsName), encodeCommits(reached), 0o644); err != nil {
+		return "", nil, errors.Join(err, done())
+	}
+	return folder, done, nil
+}
+
+// copySynced copies a file to a new one, and returns when that is on the disk.
+func (db *DB) copySynced(ctx context.Context, src, dst string) (n int64, err error) {
+	in, err := os.Open(src)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	out, err := os.Create(dst)
+	if err != nil {
+		return 0, err
+	}
+	for err == nil {
+		if err = errors.Join(ctx.Err(), db.reads.step()); err == nil {
+			var k int64
+			k, err = io.CopyN(out, in, 4<<20)
+			n += k
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err != nil {
+		return n, errors.Join(err, out.Close())
+	}
+	return n, errors.Join(out.Sync(), out.Close())
+}

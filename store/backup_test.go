@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// soundURLs returns a store's number of URLs, after a check that finds nothing.
+func soundURLs(t *testing.T, dir string) int {
+	t.Helper()
+	db, err := Open(dir, Options{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.View.Check(func(p Problem) { t.Errorf("%s: %s", dir, p) }); err != nil {
+		t.Fatal(err)
+	}
+	n, err := db.NumURLs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n)
+}
+
+// TestBackup: beside a writer whose tables are flushed and merged all the time each backup is a sound store that has what was
+// committed before it, and no part of a later commit.
+func TestBackup(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	withPages(t, dir)
+	db, err := Open(dir, Options{MemTable: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, written := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for i := 1; ; i++ {
+			select {
+			case <-stop:
+				written <- nil
+				return
+			default:
+			}
+			a, b := addPage(db, fmt.Sprintf("http://a/x%d", i)), addPage(db, fmt.Sprintf("http://a/y%d", i)) // two a commit
+			err := errors.Join(a, b, db.Commit())
+			if i%50 == 0 {
+				err = errors.Join(err, db.db.Flush())
+			}
+			if i%200 == 0 {
+				err = errors.Join(err, db.db.Compact(context.Background(), []byte{0}, []byte{255}, false))
+			}
+			if err != nil {
+				written <- err
+				return
+			}
+		}
+	}()
+	for i := range 10 {
+		v := db.Snapshot()
+		before, err := v.NumURLs()
+		if err := errors.Join(err, v.Close()); err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(to, fmt.Sprint("made", i), "copy")
+		if n, err := db.Backup(t.Context(), at); err != nil || n == 0 {
+			t.Fatalf("%d bytes, %v", n, err)
+		}
+		if n := soundURLs(t, at); n < int(before) || n%2 != 0 {
+			t.Errorf("backup %d has %d URLs, there were %d before", i, n, before)
+		}
+	}
+	close(stop)
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if err := db.EndReads(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Backup(t.Context(), filepath.Join(to, "late")); !errors.Is(err, ErrClosed) {
+		t.Errorf("of a store that is being closed: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := readerCopies(t, dir); len(left) > 0 {
+		t.Errorf("backups left %q", left)
+	}
+}
+
+// TestBackupOfReader: a process that only reads makes a backup of what it sees.
+func TestBackupOfReader(t *testing.T) {
+	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	withPages(t, dir)
+	db, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := os.Mkdir(to, 0o755); err != nil { // empty: it is taken
+		t.Fatal(err)
+	}
+	if _, err := db.Backup(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	if n := soundURLs(t, to); n != 2 {
+		t.Errorf("%d URLs, want 2", n)
+	}
+}
+
+// TestBackupNot: what is there stays as it is, and what fails leaves nothing.
+func TestBackupNot(t *testing.T) {
+	dir, parent := t.TempDir(), t.TempDir()
+	withPages(t, dir)
+	db, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	taken := filepath.Join(parent, "taken")
+	if err := errors.Join(os.Mkdir(taken, 0o755), os.WriteFile(filepath.Join(taken, "letters"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Backup(t.Context(), taken); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("where something is: %v", err)
+	}
+	if _, err := db.Backup(t.Context(), filepath.Join(taken, "letters")); err == nil {
+		t.Error("no error where a file is")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := db.Backup(ctx, filepath.Join(parent, "new")); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	killed := filepath.Join(parent, ".new.123"+partSuffix)
+	if err := os.MkdirAll(filepath.Join(killed, "documents"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Backup(t.Context(), filepath.Join(parent, "new")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(parent)
+	if err != nil || len(entries) != 2 { // new and taken
+		t.Errorf("left: %v, %v", entries, err)
+	}
+	if left := readerCopies(t, dir); len(left) > 0 {
+		t.Errorf("left beside the database: %q", left)
+	}
+}
