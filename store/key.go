@@ -39,6 +39,7 @@ const (
 	tableEvent      = 'e' // number (8 bytes) → event
 	tableTold       = 'f' // id → number of the event (8 bytes) that told it as new
 	tableWatched    = 'j' // name of a site, or nothing → record of what watches it
+	tableDelivery   = 'W' // name of a target, 0 → record of it; name of a target, 0, number (8 bytes) → of an event for it
 )
 
 func key(table byte, n ...uint32) []byte {
