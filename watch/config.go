@@ -20,6 +20,7 @@ import (
 	"forage/revisit"
 	"forage/revisit/paper"
 	"forage/store"
+	"forage/webhook"
 )
 
 // A Config is what a file such as this one says:
@@ -40,8 +41,8 @@ type Config struct {
 	Tokens    Tokens
 	Limits    Limits
 	Fetch     Fetch
-	Sites     []Site // in the order of the file; no two have one name
-	Webhooks  []Webhook
+	Sites     []Site           // in the order of the file; no two have one name
+	Webhooks  []webhook.Target // no two have one name
 
 	defaults Site // of sites that are in no file
 }
@@ -83,17 +84,6 @@ type Site struct {
 	MaxNew    int    // new documents that a visit follows; 0: no limit
 	CheckGone float64
 	Fields    []fetch.SiteField // for its host
-}
-
-// A Webhook is where events are sent to.
-type Webhook struct {
-	Name     string
-	URL      string
-	Secret   string
-	Template string            // of package text/template; "": the event as JSON
-	Sites    []string          // names; none: of all
-	Types    []store.EventType // none: all
-	Header   map[string]string
 }
 
 // An Error tells what is wrong in a file, and where.
@@ -386,16 +376,25 @@ func (s *Site) complete() error {
 	return err
 }
 
-func readWebhook(r *reader, n ast.Node) (h Webhook, ok bool) {
+func readWebhook(r *reader, n ast.Node) (h webhook.Target, ok bool) {
 	before := len(r.errs)
-	var types []string
+	var types, ranges []string
 	r.mapping(n, map[string]func(ast.Node){
-		"name":     func(n ast.Node) { r.text(n, &h.Name, nil) },
-		"url":      func(n ast.Node) { r.text(n, &h.URL, scope.CheckURL) },
-		"secret":   func(n ast.Node) { h.Secret = r.secret(n) },
-		"template": func(n ast.Node) { r.text(n, &h.Template, nil) },
-		"sites":    func(n ast.Node) { r.texts(n, &h.Sites, nil) },
-		"header":   func(n ast.Node) { h.Header = r.header(n) },
+		"name": func(n ast.Node) { r.text(n, &h.Name, webhook.CheckName) },
+		"url":  func(n ast.Node) { r.text(n, &h.URL, scope.CheckURL) },
+		"secret": func(n ast.Node) {
+			before := len(r.errs)
+			h.Secrets = r.secrets(n)
+			for _, s := range h.Secrets {
+				if err := webhook.CheckSecret(s); err != nil && len(r.errs) == before {
+					r.errorf(n, "%v", err)
+				}
+			}
+		},
+		"template":      func(n ast.Node) { r.text(n, &h.Template, webhook.CheckTemplate) },
+		"sites":         func(n ast.Node) { r.texts(n, &h.Sites, nil) },
+		"header":        func(n ast.Node) { h.Header = r.header(n) },
+		"allow_private": func(n ast.Node) { r.texts(n, &ranges, checkRange) },
 		"types": func(n ast.Node) {
 			r.texts(n, &types, func(s string) error {
 				var known []string
@@ -409,10 +408,18 @@ func readWebhook(r *reader, n ast.Node) (h Webhook, ok bool) {
 	for _, t := range types {
 		h.Types = append(h.Types, store.EventType(t))
 	}
-	if len(r.errs) == before && (h.Name == "" || h.URL == "") {
-		r.errorf(n, "want name and url of the webhook")
+	if len(r.errs) > before {
+		return h, false
 	}
-	return h, len(r.errs) == before
+	if h.Name == "" || h.URL == "" {
+		r.errorf(n, "want name and url of the webhook")
+		return h, false
+	}
+	var err error
+	if h.Allow, err = fetch.ParseRanges(ranges); err != nil {
+		r.errorf(n, "%v", err)
+	}
+	return h, err == nil
 }
 
 // A Budget is how many old documents may be fetched again.

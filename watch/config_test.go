@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,10 +13,11 @@ import (
 	"time"
 
 	"forage/store"
+	"forage/webhook"
 )
 
 func environment(name string) (string, bool) {
-	v, ok := map[string]string{"SECRET": "whsec_a:b", "TOKEN": "t"}[name]
+	v, ok := map[string]string{"SECRET": "whsec_YTpi", "TOKEN": "t"}[name]
 	return v, ok
 }
 
@@ -31,7 +33,9 @@ webhooks:
   - name: chat
     url: https://chat.example/$SECRET
     template: |
-      {"text": {{.Title}}}
+      {"text": {{json .title}}}
+    allow-private: [10.1.0.0/16, 127.0.0.1]
+    secret: [MDEy, $SECRET]
 sites:
   - url: https://blog.example/
   - {url: https://News.example/, budget: 200/day, window: 06:00-23:00 Europe/Berlin, exclude: ['/tag/'], header: {Cookie: "a=$TOKEN"}}
@@ -92,9 +96,10 @@ defaults:
 		Listen: "0.0.0.0:80", PublicURL: "https://forage.example/f/", Public: true, Tokens: Tokens{[]string{"t", "r2"}, []string{"wt"}},
 		Limits: Limits{200000, 2 << 20, 1 << 30, 90 * day},
 		Fetch:  Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000},
-		Webhooks: []Webhook{
-			{Name: "team", URL: "https://hooks.example/f", Secret: "whsec_a:b", Sites: []string{"news.example"}, Types: []store.EventType{store.PageNew}, Header: map[string]string{"Authorization": "Bearer t"}},
-			{Name: "chat", URL: "https://chat.example/$SECRET", Template: "{\"text\": {{.Title}}}\n"},
+		Webhooks: []webhook.Target{
+			{Name: "team", URL: "https://hooks.example/f", Secrets: []string{"whsec_YTpi"}, Sites: []string{"news.example"}, Types: []store.EventType{store.PageNew}, Header: map[string]string{"Authorization": "Bearer t"}},
+			{Name: "chat", URL: "https://chat.example/$SECRET", Template: "{\"text\": {{json .title}}}\n", Secrets: []string{"MDEy", "whsec_YTpi"},
+				Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("127.0.0.1/32")}},
 		},
 		Sites: []Site{
 			site("blog.example", "https://blog.example/", func(*Site) {}),
@@ -178,6 +183,11 @@ func TestParseBad(t *testing.T) {
 		{"defaults: {parallel: 0}", "1:22: defaults: parallel: want a whole number of at least 1, got \"0\""},
 		{"tokens: {read: $NONE}", "1:16: tokens: read: not in the environment: $NONE"},
 		{"webhooks: [{name: a, url: https://a.example/, secret: $NONE}]", "1:55: secret: not in the environment: $NONE"},
+		{"webhooks: [{name: a, url: https://a.example/, secret: [MDEy, whsec_plain text]}]", "1:55: secret: want whsec_ and bytes in base64"},
+		{"webhooks: [{name: a b, url: https://a.example/}]", "1:19: name: want a name of up to 64 letters"},
+		{"webhooks: [{name: a, url: ftp://a.example/}]", "1:27: url: "},
+		{"webhooks: [{name: a, url: https://a.example/, template: '{{.titel}}'}]", "1:57: template: "},
+		{"webhooks: [{name: a, url: https://a.example/, allow-private: here}]", "1:62: allow-private: want a range"},
 		{"webhooks: [{name: a}]", "1:12: want name and url of the webhook"},
 		{"webhooks: [{name: a, url: https://a.example/, types: page.nwe}]", "1:54: types: want page.new, "},
 		{"webhooks: [{name: a, url: https://a.example/, sites: [b.example]}]", "1:12: sites: b.example is not watched"},

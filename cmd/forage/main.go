@@ -129,7 +129,7 @@ once, comes back with a budget of a few requests, and tells which pages are new.
 	}
 	group("crawl", "Crawl and come back:", crawlCmd(), revisitCmd(), watchCmd())
 	group("store", "Look into a store, also beside a running crawl:", statusCmd(), pagesCmd(), eventsCmd(), explainCmd(), exportCmd(), backupCmd(), checkCmd())
-	group("steer", "Steer a running crawl:", steerCmds()...)
+	group("steer", "Steer a running crawl:", append(steerCmds(), webhooksCmd())...)
 	group("decide", "Decide on graphs of any kind:", seedCmd(), exploreCmd(), retainCmd(), coverCmd(), graphCmd())
 	group("see", "See how it works:", demoCmd(), replayCmd(), inspectCmd(), labCmd())
 	return root

@@ -17,6 +17,7 @@ import (
 	"forage/report"
 	"forage/store"
 	"forage/watch"
+	"forage/webhook"
 )
 
 // A call is one invocation of the program: its arguments, and the store that it finds open
@@ -33,6 +34,7 @@ type call struct {
 type ownStore struct {
 	crawl *crawl.Crawl
 	watch *watch.Service    // that begins its runs; nil: this is no service
+	hooks *webhook.Sender   // of the service
 	flags map[string]string // those that hold for the whole process, as they were given
 	// ending is closed when the process has done what it was started for, and waits for those it answers.
 	ending chan struct{}

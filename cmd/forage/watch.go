@@ -22,6 +22,7 @@ import (
 	"forage/internal/printable"
 	"forage/serve"
 	"forage/watch"
+	"forage/webhook"
 )
 
 func watchCmd() *cobra.Command {
@@ -124,6 +125,9 @@ func (w *watchFlags) read(cmd *cobra.Command) (*watch.Config, error) {
 			s.Rules.IgnoreParams = w.ff.ignore
 		}
 	})
+	for i := range c.Webhooks {
+		c.Webhooks[i].Allow = append(c.Webhooks[i].Allow, allowed...)
+	}
 	return c, nil
 }
 
@@ -193,6 +197,10 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	if err != nil {
 		return err
 	}
+	hooks, err := webhook.New(webhook.Options{DB: cr.DB(), Write: cr.Write, UserAgent: cfg.Fetch.UserAgent, Log: log}, c.Webhooks)
+	if err != nil {
+		return err
+	}
 	addr := c.Listen
 	if w.addr != "" {
 		addr = w.addr
@@ -203,7 +211,7 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	}
 	defer l.Close()
 	ending := make(chan struct{})
-	server, err := serveStore(cfg.Dir, &ownStore{crawl: cr, watch: s, flags: w.ff.given(cmd), ending: ending})
+	server, err := serveStore(cfg.Dir, &ownStore{crawl: cr, watch: s, hooks: hooks, flags: w.ff.given(cmd), ending: ending})
 	if err != nil {
 		return err
 	}
@@ -219,11 +227,18 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 		return err
 	}
 	notify(log, "READY=1")
-	reloaded := w.reloadOn(ctx, hangup, cmd, s, log)
+	reloaded := w.reloadOn(ctx, hangup, cmd, s, hooks, log)
+	sent := make(chan error, 1)
+	go func() {
+		err := hooks.Run(ctx)
+		stop() // where it cannot go on nothing is told any more
+		sent <- err
+	}()
 	err = s.Run(ctx)
 	notify(log, "STOPPING=1")
 	stop()
 	<-reloaded
+	err = errors.Join(err, <-sent)
 	cr.HandBack()
 	close(ending)
 	server.Close(func() { cr.DB().EndReads() })
@@ -251,16 +266,13 @@ func (w *watchFlags) serving(c *watch.Config, cr *crawl.Crawl, s *watch.Service,
 
 // warn tells of keys of the file that have no effect.
 func (w *watchFlags) warn(log *slog.Logger, c *watch.Config) {
-	if len(c.Webhooks) > 0 {
-		log.Warn("webhooks are not delivered: this version has none")
-	}
 	if c.Limits.Bandwidth > 0 {
 		log.Warn("limits: bandwidth is not kept: this version has no such limit")
 	}
 }
 
 // reloadOn reads the file again at each signal, until ctx ends; then the channel is closed.
-func (w *watchFlags) reloadOn(ctx context.Context, hangup <-chan os.Signal, cmd *cobra.Command, s *watch.Service, log *slog.Logger) <-chan struct{} {
+func (w *watchFlags) reloadOn(ctx context.Context, hangup <-chan os.Signal, cmd *cobra.Command, s *watch.Service, hooks *webhook.Sender, log *slog.Logger) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -273,6 +285,9 @@ func (w *watchFlags) reloadOn(ctx context.Context, hangup <-chan os.Signal, cmd 
 			c, err := w.read(cmd)
 			if err == nil {
 				err = s.Reload(c)
+			}
+			if err == nil {
+				err = hooks.Reload(c.Webhooks)
 			}
 			if err != nil {
 				for line := range strings.Lines(err.Error()) {

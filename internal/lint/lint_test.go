@@ -61,7 +61,8 @@ var imports = map[string]string{
 	"control":             "",
 	"report":              "crawl/plan graph internal/printable retain store",
 	"serve":               "report store",
-	"watch":               "crawl crawl/plan crawl/scope fetch internal/machine internal/units revisit revisit/paper store",
+	"watch":               "crawl crawl/plan crawl/scope fetch internal/machine internal/units revisit revisit/paper store webhook", // what a target is
+	"webhook":             "fetch internal/printable report store",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",
@@ -85,7 +86,7 @@ var imports = map[string]string{
 	"internal/realsites":  "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
-		"store crawl crawl/plan crawl/scope control export inspect lab report serve watch",
+		"store crawl crawl/plan crawl/scope control export inspect lab report serve watch webhook",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
