@@ -37,8 +37,15 @@ type Hub struct {
 // it; nil for a site that no cycle has visited again. O(fetches of the cycles looked back at, which are 20,000 at most).
 func NewDiscovery(v *store.View, site store.SiteID, hubs int) (*Discovery, error) {
 	d, err := plan.Discovered(v, site, hubs)
-	if err != nil || d.Cycles == 0 {
+	if err != nil {
 		return nil, err
+	}
+	return newDiscovery(v, d, hubs)
+}
+
+func newDiscovery(v *store.View, d *plan.Discovery, hubs int) (*Discovery, error) {
+	if d.Cycles == 0 {
+		return nil, nil
 	}
 	c := &d.Coverage
 	s := &Discovery{Cycles: d.Cycles, Refetched: d.Fetches, Found: d.Found, Hubs: []*Hub{}}
