@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -70,8 +71,13 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")
-	if status, why := g.refuses(r); status != 0 {
+	who, status, why := g.admits(r)
+	if status != 0 {
 		if status == http.StatusUnauthorized {
+			if isPage(r) {
+				http.Redirect(w, r, loginPath(r), http.StatusSeeOther)
+				return
+			}
 			h.Set("WWW-Authenticate", `Bearer realm="forage"`)
 		}
 		writeProblem(w, status, why)
@@ -80,44 +86,50 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 2*maxBody) // an operation answers 413 to more than maxBody; this ends the connection
 	c := http.NewResponseController(w)
 	c.SetWriteDeadline(time.Now().Add(readTimeout + writeTimeout)) // who writes longer moves it on; no error: there is none in tests without a connection
-	g.next.ServeHTTP(w, r)
+	g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, who)))
 }
 
-// refuses returns the status with which a request is refused, and why; 0: it is not.
-func (g *guard) refuses(r *http.Request) (status int, why string) {
+// admits returns who makes a request, or the status with which it is refused, and why; 0: it is not.
+func (g *guard) admits(r *http.Request) (who visitor, status int, why string) {
 	write := r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 	byPublic := g.publicURL != nil && strings.EqualFold(r.Host, g.publicURL.Host)
 	if g.loopback && !byPublic && !isLoopback(r.Host) {
-		return http.StatusForbidden, "the Host of the request is none of this service"
+		return who, http.StatusForbidden, "the Host of the request is none of this service"
 	}
 	if g.origins.Check(r) != nil {
-		return http.StatusForbidden, "a page of another origin may not change anything here"
+		return who, http.StatusForbidden, "a page of another origin may not change anything here"
 	}
 	if len(g.tokens) == 0 {
 		switch {
 		case g.loopback && !byPublic:
-			return 0, ""
+			return visitor{write: true}, 0, ""
 		case write:
-			return http.StatusForbidden, "nobody may change anything from here: the configuration has no token for writing"
+			return who, http.StatusForbidden, "nobody may change anything from here: the configuration has no token for writing"
 		case g.public:
-			return 0, ""
+			return who, 0, ""
 		}
-		return http.StatusForbidden, "nobody may read from here: the configuration has no tokens, and is not public"
+		return who, http.StatusForbidden, "nobody may read from here: the configuration has no tokens, and is not public"
 	}
 	given, ok := bearer(r)
 	if !ok && !write && isFeed(r.URL.Path) {
 		given, ok = r.URL.Query().Get("token"), r.URL.Query().Has("token")
 	}
-	known, mayWrite := g.knows(given)
-	switch {
-	case known && (mayWrite || !write):
-		return 0, ""
-	case known:
-		return http.StatusForbidden, "this token is for reading"
-	case !ok && !write && g.public:
-		return 0, ""
+	byCookie := false
+	if !ok {
+		given, ok = cookieToken(r)
+		byCookie = ok
 	}
-	return http.StatusUnauthorized, "a token is wanted, as Authorization: Bearer TOKEN"
+	known, mayWrite := g.knows(given)
+	who = visitor{write: known && mayWrite, cookie: known && byCookie}
+	switch {
+	case known && (mayWrite || !write), needsNoToken(r):
+		return who, 0, ""
+	case known:
+		return who, http.StatusForbidden, "this token is for reading"
+	case !write && g.public && (!ok || byCookie): // one that is not valid any more is as none
+		return who, 0, ""
+	}
+	return who, http.StatusUnauthorized, "a token is wanted, as Authorization: Bearer TOKEN"
 }
 
 // knows compares a token with all that there are.
@@ -130,6 +142,12 @@ func (g *guard) knows(given string) (known, write bool) {
 		}
 	}
 	return known, write
+}
+
+// equalToken compares two tokens in a time that does not tell where they differ.
+func equalToken(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
 // bearer returns the token of the header Authorization.

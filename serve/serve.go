@@ -35,10 +35,11 @@ type Options struct {
 	Public    bool    // who has no token may read
 	Tokens    []Token // who has one of these may read, or write too
 
-	Streams   int             // readers that wait for events at the same time; 0: 256
-	Heartbeat time.Duration   // between two signs of life to who reads a stream; 0: 15 s
-	Ending    <-chan struct{} // closed when the service ends: nobody waits any longer; nil: it does not
-	Log       *slog.Logger    // nil: none
+	Streams   int              // readers that wait for events at the same time; 0: 256
+	Heartbeat time.Duration    // between two signs of life to who reads a stream; 0: 15 s
+	Ending    <-chan struct{}  // closed when the service ends: nobody waits any longer; nil: it does not
+	Log       *slog.Logger     // nil: none
+	Now       func() time.Time // the clock that pages go by; nil: the machine's
 }
 
 // The limits of a request. What a handler reads of the store is bounded by it.
@@ -51,8 +52,10 @@ const (
 
 type server struct {
 	Options
-	streams chan struct{} // holds one for each reader that waits
-	changes sync.Mutex    // held from reading settings to writing them changed
+	streams  chan struct{} // holds one for each reader that waits
+	changes  sync.Mutex    // held from reading settings to writing them changed
+	tally    *tally        // what pages tell by days
+	insights insights
 }
 
 // New returns a handler of all paths of the service. The error is that of a PublicURL which is none, or of an empty token.
@@ -66,10 +69,14 @@ func New(o Options) (http.Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Options: o, streams: make(chan struct{}, o.Streams)}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &server{Options: o, streams: make(chan struct{}, o.Streams), tally: newTally()}
 	mux := http.NewServeMux()
 	s.api(mux)
 	s.feeds(mux)
+	s.ui(mux)
 	s.health(mux)
 	g, err := newGuard(&o, problems(mux))
 	if err != nil {

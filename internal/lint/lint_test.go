@@ -59,8 +59,9 @@ var imports = map[string]string{
 	"crawl/ledger":        "graph revisit revisit/paper store crawl/scope crawl/plan",
 	"crawl":               "graph explore explore/yield revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
 	"control":             "",
-	"report":              "crawl/plan graph internal/printable retain store",
-	"serve":               "report store",
+	"chart":               "",
+	"report":              "crawl/plan graph internal/printable retain revisit store",
+	"serve":               "chart fetch/link internal/printable report store",
 	"watch":               "crawl crawl/plan crawl/scope fetch internal/machine internal/units revisit revisit/paper store webhook", // what a target is
 	"webhook":             "fetch internal/printable report store",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
