@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
@@ -39,6 +40,46 @@ func (c *Crawl) Write(write func(*store.DB) error) error {
 			return
 		}
 		done <- errors.Join(write(c.db), c.db.Sync())
+	})
+	return <-done
+}
+
+// A HostState tells how a host stands that cycles ask now.
+type HostState struct {
+	Name       string
+	Next       time.Time     // when it may be asked again
+	CrawlDelay time.Duration // as its robots.txt asks for
+	Pending    int           // documents in line or under way
+	Failures   int           // in a row, each of which doubled the wait
+	LeftAlone  string        // why it is not asked any more in these cycles; "": it is
+}
+
+// Hosts tells how the hosts stand that cycles ask now, by name: up to limit of those after a name. O(hosts asked now).
+func (c *Crawl) Hosts(after string, limit int) []HostState {
+	done := make(chan []HostState, 1)
+	l := c.loop
+	l.do(func() {
+		var names []string
+		for name := range l.hosts.byName {
+			if name > after {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		all, now, wall := []HostState{}, l.clock.Now(), l.clock.Wall()
+		for _, name := range names[:min(len(names), limit)] {
+			h := l.hosts.byName[name]
+			st := l.queue.State(h.id)
+			s := HostState{Name: name, Next: wall.Add(st.Next.Sub(now)), CrawlDelay: st.CrawlDelay, Failures: st.Backoff, LeftAlone: h.givenUp}
+			if st.Paused {
+				s.LeftAlone = st.Reason
+			}
+			for _, b := range h.backlogs {
+				s.Pending += b.pending
+			}
+			all = append(all, s)
+		}
+		done <- all
 	})
 	return <-done
 }

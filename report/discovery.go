@@ -7,20 +7,24 @@ import (
 	"forage/store"
 )
 
-// A Discovery tells how finding new pages went at a site lately: in its latest 30 cycles that ended, or fewer where these
+// An Estimate tells how finding new pages went at a site lately: in its latest 30 cycles that ended, or fewer where these
 // fetched much.
-type Discovery struct {
-	_         struct{} `nullable:"true"`
+type Estimate struct {
 	Cycles    int      `json:"cycles" doc:"looked back at"`
 	Refetched int      `json:"refetched" doc:"old documents"`
 	Found     int      `json:"found" doc:"new pages, duplicates included"`
 	Overhead  *float64 `json:"overhead"`
-	Coverage  *float64 `json:"coverage" doc:"since the last full recrawl; null: nothing was found"`
-	Low       *float64 `json:"coverage_low"`
-	High      *float64 `json:"coverage_high"`
+	Coverage  *float64 `json:"coverage" doc:"which share of the new pages was found, since the last full recrawl; null: nothing was found"`
+	Low       *float64 `json:"coverage_low" doc:"with a confidence of 95% it is not less"`
+	High      *float64 `json:"coverage_high" doc:"nor more"`
 	Hidden    *float64 `json:"hidden" doc:"pages that became new and that nothing has found, as estimated"`
-	HubShare  *float64 `json:"hub_share" doc:"of the pages found, those that hubs led to"`
-	Hubs      []*Hub   `json:"hubs" nullable:"false"`
+}
+
+// A Discovery is an Estimate with hubs.
+type Discovery struct {
+	Estimate
+	HubShare *float64 `json:"hub_share" doc:"of the pages found, those that hubs led to"`
+	Hubs     []*Hub   `json:"hubs" nullable:"false"`
 }
 
 // A Hub is an old document that led to new pages.
@@ -48,7 +52,7 @@ func newDiscovery(v *store.View, d *plan.Discovery, hubs int) (*Discovery, error
 		return nil, nil
 	}
 	c := &d.Coverage
-	s := &Discovery{Cycles: d.Cycles, Refetched: d.Fetches, Found: d.Found, Hubs: []*Hub{}}
+	s := &Discovery{Estimate: Estimate{Cycles: d.Cycles, Refetched: d.Fetches, Found: d.Found}, Hubs: []*Hub{}}
 	if !math.IsNaN(c.Share) {
 		s.Coverage, s.Low, s.High, s.Hidden = &c.Share, &c.Low, &c.High, &c.Hidden
 	}

@@ -136,13 +136,14 @@ type Place struct {
 	Doc  graph.Node
 }
 
-// String is p as ParsePlace reads it.
-func (p Place) String() string { return fmt.Sprintf("%d.%d", p.Site, p.Doc) }
+// String is p as ParsePlace reads it: 16 hexadecimal digits.
+func (p Place) String() string { return fmt.Sprintf("%08x%08x", uint32(p.Site), uint32(p.Doc)) }
 
 // ParsePlace reads a Place.
-func ParsePlace(text string) (p Place, err error) {
-	var rest string
-	if n, _ := fmt.Sscanf(text, "%d.%d%s", &p.Site, &p.Doc, &rest); n != 2 || p.String() != text {
+func ParsePlace(text string) (Place, error) {
+	n, err := strconv.ParseUint(text, 16, 64)
+	p := Place{store.SiteID(n >> 32), graph.Node(n)}
+	if err != nil || p.String() != text {
 		return Place{}, fmt.Errorf("%q is no place in a list", text)
 	}
 	return p, nil

@@ -133,8 +133,7 @@ func (s *server) enter() (leave func(), err error) {
 	case s.streams <- struct{}{}:
 		return func() { <-s.streams }, nil
 	default:
-		return nil, huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(fmt.Sprintf("%d readers wait for events already", cap(s.streams))),
-			http.Header{"Retry-After": {"30"}})
+		return nil, tooMany(fmt.Sprintf("%d readers wait for events already", cap(s.streams)), "30")
 	}
 }
 

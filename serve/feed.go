@@ -2,7 +2,6 @@ package serve
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,12 +85,7 @@ func (s *server) feed(w http.ResponseWriter, r *http.Request, contentType string
 	err := s.readFeed(f, r.PathValue("site"), query)
 	if err != nil {
 		w.Header().Del("ETag")
-		status, text := http.StatusInternalServerError, err.Error()
-		var said huma.StatusError
-		if errors.As(err, &said) {
-			status, text = said.GetStatus(), said.Error()
-		}
-		writeProblem(w, status, text)
+		writeError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", contentType)

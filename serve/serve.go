@@ -11,9 +11,12 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"sync"
 	"time"
 
@@ -36,6 +39,7 @@ type Options struct {
 	Tokens    []Token // who has one of these may read, or write too
 
 	Streams   int              // readers that wait for events at the same time; 0: 256
+	Readers   int              // who read the store at the same time; 0: 64
 	Heartbeat time.Duration    // between two signs of life to who reads a stream; 0: 15 s
 	Ending    <-chan struct{}  // closed when the service ends: nobody waits any longer; nil: it does not
 	Log       *slog.Logger     // nil: none
@@ -53,6 +57,7 @@ const (
 type server struct {
 	Options
 	streams  chan struct{} // holds one for each reader that waits
+	readers  chan struct{} // holds one for each reader that reads the store
 	changes  sync.Mutex    // held from reading settings to writing them changed
 	tally    *tally        // what pages tell by days
 	insights insights
@@ -63,6 +68,9 @@ func New(o Options) (http.Handler, error) {
 	if o.Streams == 0 {
 		o.Streams = 256
 	}
+	if o.Readers == 0 {
+		o.Readers = 64
+	}
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 15 * time.Second
 	}
@@ -72,7 +80,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &server{Options: o, streams: make(chan struct{}, o.Streams), tally: newTally()}
+	s := &server{Options: o, streams: make(chan struct{}, o.Streams), readers: make(chan struct{}, o.Readers), tally: newTally()}
 	mux := http.NewServeMux()
 	s.api(mux)
 	s.feeds(mux)
@@ -102,20 +110,64 @@ func (s *server) api(mux *http.ServeMux) {
 	api := humago.New(mux, config)
 	s.events(api)
 	s.sites(api)
+	s.found(api)
+	s.pages(api)
+	s.status(api)
+	describeProblems(api.OpenAPI())
 }
 
-// read runs f on what is committed now.
+// describeProblems has the document say of every operation what it answers where it cannot do what it should: those with
+// answers of their own lack that.
+func describeProblems(doc *huma.OpenAPI) {
+	problem := &huma.Response{
+		Description: "What is wrong: 400, 404, 409, 413, 415 and 422 with what was asked for, 503 with a time to come back in Retry-After",
+		Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: doc.Components.Schemas.Schema(reflect.TypeFor[huma.ErrorModel](), true, "")}},
+	}
+	for _, path := range doc.Paths {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Patch, path.Delete} {
+			if op != nil {
+				op.Responses["default"] = problem
+			}
+		}
+	}
+}
+
+// maxQueued is how long a reader waits for others to have read.
+var maxQueued = 2 * time.Second // a constant but for a test
+
+// read runs f on what is committed now. It refuses to where too many read at the same time, each of whom holds what it
+// is about to answer.
 func (s *server) read(f func(*store.View) error) error {
+	select {
+	case s.readers <- struct{}{}:
+	default:
+		late := time.NewTimer(maxQueued)
+		defer late.Stop()
+		select {
+		case s.readers <- struct{}{}:
+		case <-late.C:
+			return tooMany(fmt.Sprintf("%d readers at the same time are too many", cap(s.readers)), "2")
+		}
+	}
+	defer func() { <-s.readers }()
 	v := s.DB.Snapshot()
 	return problem(errors.Join(f(v), v.Close()))
+}
+
+// tooMany refuses a reader, who may come back after so many seconds.
+func tooMany(why, seconds string) error {
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(why), http.Header{"Retry-After": {seconds}})
 }
 
 // problem is err as an answer.
 func problem(err error) error {
 	var said huma.StatusError
+	var headed huma.HeadersError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &headed):
+		return err
 	case errors.As(err, &said):
 		return said
 	case errors.Is(err, store.ErrClosed):
@@ -128,6 +180,21 @@ func problem(err error) error {
 		return huma.Error400BadRequest(err.Error())
 	}
 	return huma.Error500InternalServerError(err.Error())
+}
+
+// writeError answers with an error, as the API does.
+func writeError(w http.ResponseWriter, err error) {
+	err = problem(err)
+	status, text := http.StatusInternalServerError, err.Error()
+	var said huma.StatusError
+	if errors.As(err, &said) {
+		status, text = said.GetStatus(), said.Error()
+	}
+	var headed huma.HeadersError
+	if errors.As(err, &headed) {
+		maps.Copy(w.Header(), headed.GetHeaders())
+	}
+	writeProblem(w, status, text)
 }
 
 // writeProblem answers with an error.

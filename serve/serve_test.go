@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -188,11 +189,17 @@ func (b *blog) options() crawl.Options {
 // next has a week pass, and finds what it brought.
 func (b *blog) next(t *testing.T) {
 	t.Helper()
+	b.few(t, 40)
+}
+
+// few is next with so many old documents.
+func (b *blog) few(t *testing.T, budget int) {
+	t.Helper()
 	b.week++
 	if err := b.web.Switch(b.week); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.crawl.Revisit(context.Background(), plan.Plan{Budget: func(int) int { return 40 }, Text: "40"}, b.options()); err != nil {
+	if _, err := b.crawl.Revisit(context.Background(), plan.Plan{Budget: func(int) int { return budget }, Text: strconv.Itoa(budget)}, b.options()); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.crawl.DB().Sync(); err != nil {

@@ -46,7 +46,7 @@ type siteList struct {
 
 // A SiteIn names a site. It is exported as huma reads no other embedded fields.
 type SiteIn struct {
-	Site string `path:"site" maxLength:"8192" doc:"its name, escaped: a%2Fb"`
+	Site string `path:"site" maxLength:"2048" doc:"its name, escaped: a%2Fb"`
 }
 
 type siteOut struct{ Body *siteRecord }
@@ -59,20 +59,24 @@ func (s *server) sites(api huma.API) {
 	huma.Register(api, op("list-sites", "GET", "", "The sites that are watched, by name"), s.listSites)
 	add := op("add-sites", "POST", "", "Watch a site, or a list of them: all or none")
 	add.DefaultStatus, add.SkipValidateBody = http.StatusCreated, true // it may be a list; Watch.Add judges
-	add.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-		"application/json": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Settings](), true, "Settings")},
-		"text/uri-list":    {Schema: &huma.Schema{Type: huma.TypeString, Description: "a URL on each line; lines that begin with # do not count"}},
-	}}
+	settings := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Settings](), true, "Settings")
+	add.RequestBody = &huma.RequestBody{Required: true}
 	huma.Register(api, add, s.addSites)
+	add.RequestBody.Content = map[string]*huma.MediaType{ // in place of bytes of any kind
+		"application/json": {Schema: settings},
+		"text/uri-list":    {Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), Description: "a URL on each line; lines that begin with # do not count"}},
+	}
 	huma.Register(api, op("get-site", "GET", "/{site}", "A site"), func(ctx context.Context, in *SiteIn) (*siteOut, error) {
 		return s.siteOut(s.Watch.Site(in.Site))
 	})
 	change := op("change-site", "PATCH", "/{site}", "Change settings: those that are given; null stands for the default")
 	change.SkipValidateBody = true // Watch.Change judges what the settings are by then
-	change.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-		"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, Description: "settings as in the site (a merge patch, RFC 7396)"}},
-	}}
+	change.RequestBody = &huma.RequestBody{Required: true}
 	huma.Register(api, change, s.changeSite)
+	change.RequestBody.Content = map[string]*huma.MediaType{
+		"application/json":             {Schema: patchOf(api.OpenAPI().Components.Schemas.SchemaFromRef(settings.Ref))},
+		"application/merge-patch+json": {Schema: patchOf(api.OpenAPI().Components.Schemas.SchemaFromRef(settings.Ref))},
+	}
 	remove := op("remove-site", "DELETE", "/{site}", "Watch a site no more; what is known of it stays")
 	huma.Register(api, remove, func(ctx context.Context, in *SiteIn) (*struct{}, error) {
 		return nil, problem(s.Watch.Remove(ctx, in.Site))
@@ -82,7 +86,7 @@ func (s *server) sites(api huma.API) {
 	huma.Register(api, cycle, func(ctx context.Context, in *struct {
 		SiteIn
 		Body *struct {
-			Full bool `json:"full,omitempty" doc:"fetch every document that is known"`
+			Full bool `json:"full,omitempty" nullable:"true" doc:"fetch every document that is known"`
 		} `required:"false"`
 	}) (*siteOut, error) {
 		full := in.Body != nil && in.Body.Full
@@ -100,6 +104,17 @@ func (s *server) sites(api huma.API) {
 				return s.siteOut(s.Watch.Site(in.Site))
 			})
 	}
+}
+
+// patchOf is the schema of what changes an object of a schema: any of its keys, and null for any.
+func patchOf(of *huma.Schema) *huma.Schema {
+	p := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Properties: map[string]*huma.Schema{}, Description: "settings as in the site (a merge patch, RFC 7396)"}
+	for key, value := range of.Properties {
+		nullable := *value
+		nullable.Nullable = true
+		p.Properties[key] = &nullable
+	}
+	return p
 }
 
 // siteOut is a site as an answer.
@@ -149,7 +164,7 @@ func newSiteRecord(v *store.View, site *Site) (*siteRecord, error) {
 }
 
 func (s *server) listSites(ctx context.Context, in *struct {
-	After string `query:"after" maxLength:"8192" doc:"only sites after this name"`
+	After string `query:"after" maxLength:"2048" doc:"only sites after this name"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }) (*struct{ Body *siteList }, error) {
 	l := &siteList{Sites: []*siteRecord{}}
@@ -174,11 +189,11 @@ func (s *server) listSites(ctx context.Context, in *struct {
 }
 
 func (s *server) addSites(ctx context.Context, in *struct {
-	ContentType string `header:"Content-Type"`
+	ContentType string `header:"Content-Type" hidden:"true"`
 	RawBody     []byte
 }) (*struct{ Body *siteList }, error) {
 	var add []Settings
-	switch kind, _, _ := strings.Cut(in.ContentType, ";"); strings.ToLower(strings.TrimSpace(kind)) {
+	switch mediaType(in.ContentType) {
 	case "text/uri-list":
 		for line := range strings.Lines(string(in.RawBody)) {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -215,6 +230,12 @@ func (s *server) addSites(ctx context.Context, in *struct {
 	return &struct{ Body *siteList }{l}, err
 }
 
+// mediaType is a Content-Type without what follows it.
+func mediaType(header string) string {
+	kind, _, _ := strings.Cut(header, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
 // decodeSettings reads the settings of a site.
 func decodeSettings(b []byte) (*Settings, error) {
 	s := new(Settings)
@@ -242,8 +263,12 @@ var settingKeys = func() map[string]bool {
 // changeSite puts what is given in place of what a site has, by RFC 7396: settings hold no objects.
 func (s *server) changeSite(ctx context.Context, in *struct {
 	SiteIn
-	RawBody []byte
+	ContentType string `header:"Content-Type" hidden:"true"`
+	RawBody     []byte
 }) (*siteOut, error) {
+	if kind := mediaType(in.ContentType); kind != "" && kind != "application/json" && kind != "application/merge-patch+json" {
+		return nil, huma.Error415UnsupportedMediaType(fmt.Sprintf("Content-Type %q: want application/json", in.ContentType))
+	}
 	s.changes.Lock()
 	defer s.changes.Unlock()
 	site, err := s.Watch.Site(in.Site)

@@ -3,7 +3,10 @@ package serve
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
+
+	"forage/report"
 )
 
 // A Watch looks after the sites. Its methods may be called by several goroutines at once, and return soon:
@@ -35,9 +38,20 @@ type Watch interface {
 	Pause(ctx context.Context, name string) error
 	Resume(ctx context.Context, name string) error
 
+	// Reload reads the configuration file again. Error: a *FileError, and what holds is what held before.
+	Reload(ctx context.Context) error
+
+	// Hosts tells how the hosts stand that are asked in cycles under way, by name: up to limit of those after a name.
+	Hosts(after string, limit int) []*report.Asked
+
 	// State tells how the service is.
 	State() State
 }
+
+// A FileError tells what is wrong in the configuration file: each mistake, with its place.
+type FileError struct{ Mistakes []string }
+
+func (e *FileError) Error() string { return strings.Join(e.Mistakes, "\n") }
 
 // The errors of a Watch, which what it returns wraps. Its text is for who asked.
 var (

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+
+	"forage/report"
 )
 
 // watched is a Watch of sites that are only written down.
@@ -15,6 +17,9 @@ type watched struct {
 	sites []Site
 	state State
 	full  []bool // of the cycles that were begun
+
+	reload error           // what Reload says
+	asked  []*report.Asked // by name
 }
 
 func (w *watched) set(s State) {
@@ -109,12 +114,35 @@ func (w *watched) Cycle(ctx context.Context, name string, full bool) error {
 }
 
 func (w *watched) pause(name string, paused bool) error {
+	if name == "" {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.state.Paused = paused
+		return nil
+	}
 	_, err := w.on(name, false, func(s *Site) error { s.Paused = paused; return nil })
 	return err
 }
 
 func (w *watched) Pause(ctx context.Context, name string) error  { return w.pause(name, true) }
 func (w *watched) Resume(ctx context.Context, name string) error { return w.pause(name, false) }
+
+func (w *watched) Reload(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reload
+}
+
+func (w *watched) Hosts(after string, limit int) (all []*report.Asked) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.asked {
+		if a.Host > after && len(all) < limit {
+			all = append(all, a)
+		}
+	}
+	return all
+}
 
 func (w *watched) State() State {
 	w.mu.Lock()

@@ -17,7 +17,7 @@ func TestStatusWidth(t *testing.T) {
 		overhead, coverage, low, high, share, at := 1.82, .931, .812, .985, .91, "2026-01-22T00:00:00Z"
 		s := &report.Status{Totals: report.Totals{Sites: n, Pages: 123456, Cycles: 2}}
 		for i := range n {
-			d := &report.Discovery{Cycles: 30, Refetched: 12345, Found: 6789, Overhead: &overhead, Coverage: &coverage, Low: &low, High: &high, HubShare: &share}
+			d := &report.Discovery{Estimate: report.Estimate{Cycles: 30, Refetched: 12345, Found: 6789, Overhead: &overhead, Coverage: &coverage, Low: &low, High: &high}, HubShare: &share}
 			for j := range 5 {
 				d.Hubs = append(d.Hubs, &report.Hub{URL: fmt.Sprintf("https://www.example%02d.org/archive/%d", i, j), Led: 900, Adds: 800 >> j, Fetches: 30, LastFetched: &at})
 			}

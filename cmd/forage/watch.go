@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -215,7 +216,8 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	if err != nil {
 		return err
 	}
-	handler, err := serve.New(w.serving(c, cr, s, l.Addr(), ending, log))
+	reload := w.reloading(cmd, s, hooks, log)
+	handler, err := serve.New(w.serving(c, cr, served{s, reload}, l.Addr(), ending, log))
 	if err != nil {
 		return badInput(err)
 	}
@@ -227,7 +229,7 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 		return err
 	}
 	notify(log, "READY=1")
-	reloaded := w.reloadOn(ctx, hangup, cmd, s, hooks, log)
+	reloaded := reloadOn(ctx, hangup, reload)
 	sent := make(chan error, 1)
 	go func() {
 		err := hooks.Run(ctx)
@@ -250,8 +252,8 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 }
 
 // serving says what is served, and to whom.
-func (w *watchFlags) serving(c *watch.Config, cr *crawl.Crawl, s *watch.Service, addr net.Addr, ending <-chan struct{}, log *slog.Logger) serve.Options {
-	o := serve.Options{DB: cr.DB(), Watch: served{s}, Version: version(), PublicURL: c.PublicURL, Public: c.Public, Ending: ending, Log: log}
+func (w *watchFlags) serving(c *watch.Config, cr *crawl.Crawl, s served, addr net.Addr, ending <-chan struct{}, log *slog.Logger) serve.Options {
+	o := serve.Options{DB: cr.DB(), Watch: s, Version: version(), PublicURL: c.PublicURL, Public: c.Public, Ending: ending, Log: log}
 	if a, ok := addr.(*net.TCPAddr); ok {
 		o.Loopback = a.IP.IsLoopback()
 	}
@@ -271,8 +273,36 @@ func (w *watchFlags) warn(log *slog.Logger, c *watch.Config) {
 	}
 }
 
-// reloadOn reads the file again at each signal, until ctx ends; then the channel is closed.
-func (w *watchFlags) reloadOn(ctx context.Context, hangup <-chan os.Signal, cmd *cobra.Command, s *watch.Service, hooks *webhook.Sender, log *slog.Logger) <-chan struct{} {
+// reloading returns a function that reads the file again and tells of it. Where the file is wrong its error is a
+// *serve.FileError, and what it said before holds. It may be called by several goroutines.
+func (w *watchFlags) reloading(cmd *cobra.Command, s *watch.Service, hooks *webhook.Sender, log *slog.Logger) func() error {
+	var mu sync.Mutex
+	return func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		c, err := w.read(cmd)
+		if err != nil {
+			wrong := &serve.FileError{Mistakes: slices.Collect(strings.SplitSeq(err.Error(), "\n"))}
+			for _, m := range wrong.Mistakes {
+				log.Warn(m)
+			}
+			log.Warn("the configuration is as it was", "file", w.file)
+			return wrong
+		}
+		if err = s.Reload(c); err == nil {
+			err = hooks.Reload(c.Webhooks)
+		}
+		if err != nil {
+			log.Warn("the configuration is as it was", "file", w.file, "error", err)
+			return err
+		}
+		log.Warn("the configuration was read again; what says how to fetch, and listen, holds from the next start", "file", w.file, "sites", len(s.Sites()))
+		return nil
+	}
+}
+
+// reloadOn calls reload, which tells what went wrong, at each signal, until ctx ends; then the channel is closed.
+func reloadOn(ctx context.Context, hangup <-chan os.Signal, reload func() error) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -281,22 +311,8 @@ func (w *watchFlags) reloadOn(ctx context.Context, hangup <-chan os.Signal, cmd 
 			case <-ctx.Done():
 				return
 			case <-hangup:
+				reload()
 			}
-			c, err := w.read(cmd)
-			if err == nil {
-				err = s.Reload(c)
-			}
-			if err == nil {
-				err = hooks.Reload(c.Webhooks)
-			}
-			if err != nil {
-				for line := range strings.Lines(err.Error()) {
-					log.Warn(strings.TrimSuffix(line, "\n"))
-				}
-				log.Warn("the configuration is as it was", "file", w.file)
-				continue
-			}
-			log.Warn("the configuration was read again; what says how to fetch, and listen, holds from the next start", "file", w.file, "sites", len(s.Sites()))
 		}
 	}()
 	return done

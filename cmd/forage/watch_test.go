@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -171,6 +172,36 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.says(t, "the configuration was read again")
+
+	// Where there are no signals the API has the file read again.
+	call := func(method, path string, want int) string {
+		t.Helper()
+		r, err := http.NewRequest(method, w.base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != want {
+			t.Errorf("%s %s: %d %s, %v, want %d", method, path, resp.StatusCode, b, err, want)
+		}
+		return string(b)
+	}
+	config(good + "  - {budgte: 1}\n")
+	if text := call("POST", "/api/v1/reload", 422); !strings.Contains(text, "forage.yaml:4:6: budgte: unknown key (did you mean budget?)") {
+		t.Errorf("a reload of a wrong file says %s", text)
+	}
+	w.says(t, "the configuration is as it was")
+	config(strings.Replace(good, "every: 1s", "every: 1h", 1))
+	if text := call("POST", "/api/v1/reload", 200); !strings.Contains(text, `"sites":1`) {
+		t.Errorf("a reload says %s", text)
+	}
+	w.says(t, "the configuration was read again")
+	call("GET", "/api/v1/hosts", 200)
 
 	// Another process does not get the store, steers, and adds a site that outlives the service.
 	forage := func(want int, args ...string) string {

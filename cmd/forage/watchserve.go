@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"time"
 
+	"forage/report"
 	"forage/serve"
 	"forage/watch"
 )
 
 // served is a service as package serve wants it.
-type served struct{ *watch.Service }
+type served struct {
+	*watch.Service
+	reload func() error // reads the configuration file again
+}
 
 var _ serve.Watch = served{}
 
@@ -72,6 +76,15 @@ func (s served) Pause(_ context.Context, name string) error {
 
 func (s served) Resume(_ context.Context, name string) error {
 	return servedError(s.Service.Resume(name))
+}
+
+func (s served) Reload(context.Context) error { return s.reload() }
+
+func (s served) Hosts(after string, limit int) (all []*report.Asked) {
+	for _, h := range s.Crawl.Hosts(after, limit) {
+		all = append(all, &report.Asked{Host: h.Name, Next: h.Next, CrawlDelay: h.CrawlDelay, Pending: h.Pending, Failures: h.Failures, LeftAlone: h.LeftAlone})
+	}
+	return all
 }
 
 func (s served) State() serve.State {
