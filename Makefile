@@ -1,4 +1,4 @@
-.PHONY: crash real-sites software-sites fit bench-cover bench-scale explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: targets crash real-sites software-sites fit bench-cover bench-scale explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -18,9 +18,17 @@ vuln: ## known vulnerabilities in what the program calls, as far as the Go vulne
 test:
 	go test ./...
 
+# Packages that start goroutines or share memory among them. The lab and the programs that measure run
+# whole histories and sites, minutes under the detector, by what has tests of its own here.
+RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testdata '^[[:space:]]*go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' . | xargs -n 1 dirname | sort -u | \
+	grep -vxE '\./(lab|internal/(crawlbench|realsites|scalebench|sitebench|software))')
 # At its end each process waits for a second for late reports, and the tests start hundreds: not here.
-race: ## without tests that take minutes under the detector: two only compute, two crawl one site after another as many others do
-	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate|TestSilentHosts|TestSummary)$$' ./...
+race: ## the race detector, without tests that take minutes under it and do what others do, too
+	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate|TestSilentHosts|TestSummary|TestRhythm)$$' $(RACED)
+
+TARGETS ?= windows/amd64 darwin/arm64
+targets: ## go vet for systems that these tests do not run on
+	@for t in $(TARGETS); do echo "go vet for $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} go vet $$(go list -deps ./cmd/forage | grep "^forage/") || exit 1; done
 
 # At the end of -fuzztime Go 1.26 may take its own deadline for a failure, though no input failed
 # (go.dev/issue/75804, mended in Go 1.27). It then prints the lines of LATE and no others; a

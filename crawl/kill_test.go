@@ -15,13 +15,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/graph"
+	"forage/internal/machine"
 	"forage/replay"
 	"forage/snap"
 	"forage/store"
@@ -79,8 +79,7 @@ func planned(policy string) plan.Plan {
 func scratch(t *testing.T) (dir string, loss int64) {
 	t.Helper()
 	const memory = "/dev/shm"
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(memory, &fs); err != nil || int64(fs.Bavail)*int64(fs.Bsize) < 1<<30 { // all tests here take 0.1 GB
+	if machine.FreeDisk(memory) < 1<<30 { // all tests here take 0.1 GB
 		return t.TempDir(), 100
 	}
 	dir, err := os.MkdirTemp(memory, "forage-kill")

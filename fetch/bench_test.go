@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -134,13 +133,4 @@ func BenchmarkFetch(b *testing.B) {
 			})
 		}
 	}
-}
-
-// cpuTime returns the CPU time of this process, the server's part included.
-func cpuTime() time.Duration {
-	var ru syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
-		return 0
-	}
-	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }

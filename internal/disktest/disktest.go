@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package disktest gives tests disks of their own, which can be full, lose power, or be read only.
 //
 // A disk is an ext4 file system in a file. To mount it takes the rights of root and a loop device;
