@@ -177,6 +177,9 @@ func (c *Crawl) View() *store.View { return &c.db.View }
 // Held is how many bytes are held of answers at present, as fetch.Client.Held.
 func (c *Crawl) Held() int64 { return c.loop.client.Held() }
 
+// Client is what the crawl fetches with. Who asks by it sees to politeness.
+func (c *Crawl) Client() *fetch.Client { return c.loop.client }
+
 // DB is the store of the crawl, for those that read it beside the crawl.
 func (c *Crawl) DB() *store.DB { return c.db }
 

@@ -108,8 +108,8 @@ func hasTag(list, tag string) bool {
 func (s *server) readFeed(f *feed, site string, query url.Values) error {
 	limit := feedPages
 	for key := range query {
-		if !slices.Contains([]string{"match", "limit", "kind"}, key) {
-			return huma.Error400BadRequest(fmt.Sprintf("unknown parameter %q; known: match, limit, kind, token", key))
+		if !slices.Contains([]string{"match", "limit", "kind", "q"}, key) {
+			return huma.Error400BadRequest(fmt.Sprintf("unknown parameter %q; known: match, limit, kind, q, token", key))
 		}
 	}
 	if text := query.Get("limit"); query.Has("limit") {
@@ -125,7 +125,10 @@ func (s *server) readFeed(f *feed, site string, query url.Values) error {
 	if err != nil {
 		return huma.Error400BadRequest(fmt.Sprintf("match: %v", err))
 	}
-	kind := query.Get("kind")
+	if n := len(query.Get("q")); n > maxSearch {
+		return huma.Error400BadRequest(fmt.Sprintf("q: %d bytes, at most %d", n, maxSearch))
+	}
+	kind, text := query.Get("kind"), searched(query.Get("q"))
 	f.title = "New pages"
 	return s.read(func(v *store.View) error {
 		if site != "" {
@@ -140,7 +143,7 @@ func (s *server) readFeed(f *feed, site string, query url.Values) error {
 		err := v.EventsBack(func(e *store.Event) bool {
 			looked++
 			switch {
-			case e.Type != store.PageNew, site != "" && e.Site != site, kind != "" && e.Kind != kind, !match.MatchString(e.URL):
+			case e.Type != store.PageNew, site != "" && e.Site != site, kind != "" && e.Kind != kind, !hasText(e, text), !match.MatchString(e.URL):
 			case e.Kind == "content":
 				content = append(content, e)
 			case len(others) < limit:

@@ -96,20 +96,26 @@ func (s *server) listHosts(ctx context.Context, in *struct {
 	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 	Waiting bool   `query:"waiting" doc:"only those that wait"`
 }) (*struct{ Body *hostList }, error) {
-	most := in.Limit
-	if in.Waiting {
+	l, err := s.someHosts(in.After, in.Limit, in.Waiting)
+	return &struct{ Body *hostList }{l}, err
+}
+
+// someHosts returns up to limit hosts after a name, those that wait alone if waiting is set.
+func (s *server) someHosts(after string, limit int, waiting bool) (*hostList, error) {
+	most := limit
+	if waiting {
 		most = maxHosts
 	}
-	asked := s.Watch.Hosts(in.After, most)
+	asked := s.Watch.Hosts(after, most)
 	l := &hostList{Hosts: []*report.Host{}}
 	err := s.read(func(v *store.View) error {
-		hosts, more, err := report.Hosts(v, in.After, asked, most, enough(), time.Now())
+		hosts, more, err := report.Hosts(v, after, asked, most, enough(), s.Now())
 		for i, h := range hosts {
-			if len(l.Hosts) == in.Limit {
+			if len(l.Hosts) == limit {
 				hosts, more = hosts[:i], true
 				break
 			}
-			if !in.Waiting || h.Waits() {
+			if !waiting || h.Waits() {
 				l.Hosts = append(l.Hosts, h)
 			}
 		}
@@ -118,7 +124,7 @@ func (s *server) listHosts(ctx context.Context, in *struct {
 		}
 		return err
 	})
-	return &struct{ Body *hostList }{l}, err
+	return l, err
 }
 
 // maxHosts is how many hosts one answer looks at for those that wait.

@@ -36,7 +36,7 @@ const uiPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; conne
 var uiPages = func() map[string]*template.Template {
 	frame := template.Must(template.New("frame.html").Funcs(uiFuncs).ParseFS(uiFiles, "ui/frame.html", "ui/parts.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"overview", "sites", "site", "pages", "url", "login", "error"} {
+	for _, name := range []string{"overview", "sites", "site", "pages", "hosts", "url", "add", "login", "error"} {
 		pages[name] = template.Must(template.Must(frame.Clone()).ParseFS(uiFiles, "ui/"+name+".html"))
 	}
 	return pages
@@ -87,7 +87,10 @@ func (s *server) ui(mux *http.ServeMux) {
 		"GET /sites":        s.uiSites,
 		"GET /sites/{site}": s.uiSite,
 		"GET /pages":        s.uiNewPages,
+		"GET /hosts":        s.uiHosts,
 		"GET /url":          s.uiURL,
+		"GET /add":          s.uiAdd,
+		"POST /add":         s.uiPreview,
 		"GET /login":        s.uiLogin,
 	}
 	for pattern, page := range pages {
@@ -96,6 +99,7 @@ func (s *server) ui(mux *http.ServeMux) {
 	for act, do := range uiActs {
 		mux.HandleFunc("POST /sites/{site}/"+act, func(w http.ResponseWriter, r *http.Request) { s.act(w, r, act, do) })
 	}
+	mux.HandleFunc("POST /sites", s.addByForm)
 	mux.HandleFunc("POST /pause", func(w http.ResponseWriter, r *http.Request) { s.actOnAll(w, r, "paused", s.Watch.Pause) })
 	mux.HandleFunc("POST /resume", func(w http.ResponseWriter, r *http.Request) { s.actOnAll(w, r, "resumed", s.Watch.Resume) })
 	mux.HandleFunc("GET /pages.csv", s.uiExport)

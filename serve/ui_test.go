@@ -590,3 +590,60 @@ func TestAssets(t *testing.T) {
 	}
 	wantProblem(t, "no such file", ask(t, "GET", base+"/ui/frame.html", ""), 404)
 }
+
+// TestAdd looks at sites by the form, and adds them.
+func TestAdd(t *testing.T) {
+	db, _ := newStore(t)
+	w := &watched{sites: []Site{{Name: "a.test"}}}
+	srv := serving(t, Options{DB: db, Watch: w})
+	base := srv.URL
+	page(t, base+"/add?url=http://b.test/").has("Look at it first", "Watch it")
+	post := func(form url.Values) *document {
+		t.Helper()
+		a := ask(t, "POST", base+"/add", form.Encode(), "Content-Type: application/x-www-form-urlencoded")
+		if a.status != 200 {
+			t.Fatalf("POST /add %v: %d %s", form, a.status, a.body)
+		}
+		return read(t, "POST /add", a)
+	}
+	w.preview = &Preview{
+		Name: "b.test", Scope: "host", Robots: "http://b.test/robots.txt", RobotsStatus: 200, Allowed: true, Delay: 2 * time.Second, Usual: 10_000,
+		Lists: []PreviewList{{URL: "http://b.test/sitemap.xml<script>", Kind: "sitemap", Entries: 1300, Ours: 1234}, {URL: "http://b.test/none.xml", Problem: "answered 404"}}, URLs: 1234, Dated: 100, Recent: 45,
+	}
+	d := post(url.Values{"url": {"b.test/"}, "budget": {"7/day"}, "exclude": {"/tag/\r\n\r\n/old/"}})
+	d.has("b.test", "answered 200; the start may be fetched", "2s between two requests", "sitemap, 1 300 entries, 1 234 of this site", "answered 404", "/tag/ /old/")
+	want := map[string]string{"Pages": "1 234", "First visit, by the delay alone": "41 min", "As large as documents here usually are": "12.3 MB", "New or changed a day, by the dates of 30 days": "1.5"}
+	for name, value := range want {
+		if got := d.figures()[name]; got != value {
+			t.Errorf("%s: %q, want %q", name, got, value)
+		}
+	}
+	values := map[string]string{}
+	d.each("input", func(n *html.Node) { values[attr(n, "name")+attr(n, "id")] = attr(n, "value") })
+	if values["urlurl"] != "https://b.test/" || values["budgetbudget"] != "7/day" {
+		t.Errorf("the form holds %v", values)
+	}
+	if len(w.sites) != 1 {
+		t.Errorf("a look added a site: %+v", w.sites)
+	}
+	w.preview = nil
+	post(url.Values{"url": {"b.test/"}}).has("Its lists name no pages")
+	post(url.Values{"url": {"a.test"}}).has("a.test is watched already")
+	post(url.Values{"url": {"ftp://b.test/"}}).has("is no URL")
+	c := browser(t)
+	if status, _ := do(t, c, "POST", base+"/add", "http://evil.test", url.Values{"url": {"b.test"}}); status != 403 {
+		t.Errorf("a look for a stranger's page: %d", status)
+	}
+	for _, form := range []url.Values{{"url": {"a.test"}}, {"url": {"ftp://b.test/"}}, {"url": {"b.test"}, "max_pages": {"many"}}} {
+		if status, _ := do(t, c, "POST", base+"/sites", base, form); status != 409 && status != 400 {
+			t.Errorf("POST /sites %v: %d", form, status)
+		}
+	}
+	if status, to := do(t, c, "POST", base+"/sites", base, url.Values{"url": {"b.test/x"}, "budget": {"7/day"}, "exclude": {"/tag/\r\n/old/\r\n"}, "max_pages": {"5"}}); status != 303 || to != "/sites/b.test?said=added" {
+		t.Errorf("POST /sites: %d to %q", status, to)
+	}
+	if got := w.sites[1].Settings; got.URL != "https://b.test/x" || got.Budget != "7/day" || !slices.Equal(got.Exclude, []string{"/tag/", "/old/"}) || got.MaxPages != 5 {
+		t.Errorf("added with %+v", got)
+	}
+	page(t, base+"/sites/b.test?said=added").has(uiNotices["added"], "/tag/")
+}

@@ -37,6 +37,9 @@ func (c *eventFilter) has(e *store.Event) bool {
 	return (c.types == nil || c.types[e.Type]) && (c.site == "" || e.Site == c.site) && (c.kind == "" || e.Kind == c.kind) && hasText(e, c.text)
 }
 
+// searched is text that was given to be searched for, as hasText takes it.
+func searched(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
+
 // hasText reports whether text, in lower case, is in the title or the URL of a page.
 func hasText(e *store.Event, text string) bool {
 	return text == "" || strings.Contains(strings.ToLower(e.URL), text) || strings.Contains(strings.ToLower(e.Title), text)
@@ -96,7 +99,7 @@ func readFilter(q url.Values) (c eventFilter, err error) {
 	if len(q.Get("q")) > maxSearch {
 		return c, huma.Error400BadRequest(fmt.Sprintf("q: %d bytes, at most %d", len(q.Get("q")), maxSearch))
 	}
-	return eventFilter{map[store.EventType]bool{t: true}, q.Get("site"), q.Get("kind"), strings.ToLower(strings.TrimSpace(q.Get("q")))}, nil
+	return eventFilter{map[store.EventType]bool{t: true}, q.Get("site"), q.Get("kind"), searched(q.Get("q"))}, nil
 }
 
 // uiNewPages is the list of new pages, or of pages that have changed, gone or moved.

@@ -27,6 +27,7 @@ var uiFuncs = template.FuncMap{
 	"url":     func(s string) string { return cut(plain(s), 160) },
 	"link":    webLink,
 	"site":    func(name string) template.URL { return template.URL(sitePath(name)) },
+	"lasting": span,
 	"plural":  plural,
 	"asset":   func(name string) string { return "/ui/" + name + "?v=" + uiAssets[name].sum },
 	"query":   func(key, value string) template.URL { return template.URL(key + "=" + url.QueryEscape(value)) },

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"forage/fetch/link"
@@ -21,8 +22,9 @@ func (s *server) uiURL(r *http.Request, f *uiFrame) (string, error) {
 		Wrong string
 		*report.Explanation
 		More        bool
-		First, Last []string // of the path
-		Cut         int      // pages of it between them
+		Latest      []*report.Visit // the latest one first
+		First, Last []string        // of the path
+		Cut         int             // pages of it between them
 	}{Raw: raw}
 	f.Page = &page
 	if raw == "" {
@@ -50,6 +52,8 @@ func (s *server) uiURL(r *http.Request, f *uiFrame) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	page.Latest = slices.Clone(page.Visits)
+	slices.Reverse(page.Latest)
 	const ends = 8
 	if page.First = page.Path; len(page.Path) > 2*ends {
 		page.First, page.Last, page.Cut = page.Path[:ends], page.Path[len(page.Path)-ends:], len(page.Path)-2*ends

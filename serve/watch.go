@@ -22,6 +22,10 @@ type Watch interface {
 	// Errors: ErrInvalid; ErrExists for one that is watched already.
 	Add(ctx context.Context, sites []Settings) ([]Site, error)
 
+	// Preview looks at a site as Add would watch it, by its robots.txt and the lists that this names; it takes as
+	// long as the delays between these requests. Errors: ErrInvalid, ErrExists.
+	Preview(ctx context.Context, s Settings) (*Preview, error)
+
 	// Change gives a site other settings in place of those that it has.
 	// Errors: ErrNotFound, ErrReadOnly, ErrInvalid, also where its URL would be that of another site.
 	Change(ctx context.Context, name string, s Settings) (Site, error)
@@ -87,6 +91,31 @@ type Site struct {
 	Due      time.Time // when the next cycle is to begin; zero: it is not known
 	Late     int64     // cycles that began more than 5 s after they were due, since the service started
 	Skipped  int64     // cycles left out because the one before was still running, since the service started
+}
+
+// A Preview is what a site says of itself before it is watched.
+type Preview struct {
+	Name          string        // it would have
+	Scope         string        // host, domain or prefix
+	Robots        string        // URL of its robots.txt
+	RobotsStatus  int           // 0: there was no answer
+	RobotsProblem string        // why nothing may be fetched for want of it; "": it may
+	Allowed       bool          // the start of the site, by robots.txt
+	Delay         time.Duration // between two requests: that of the settings, or what robots.txt asks for
+	Lists         []PreviewList
+	Left          int   // lists that were not looked at
+	URLs          int   // pages of the site that the lists name; 0: it is not known
+	Dated, Recent int   // of these, those with a date, and with one of the last 30 days
+	Usual         int64 // bytes of a document, at the sites that are known; 0: there are none
+}
+
+// A PreviewList is a sitemap or feed.
+type PreviewList struct {
+	URL     string
+	Kind    string // "": none was read
+	Entries int
+	Ours    int    // that belong to the site
+	Problem string // "": it was read whole
 }
 
 // A State is how the service is.

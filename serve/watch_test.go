@@ -18,8 +18,9 @@ type watched struct {
 	state State
 	full  []bool // of the cycles that were begun
 
-	reload error           // what Reload says
-	asked  []*report.Asked // by name
+	reload  error           // what Reload says
+	asked   []*report.Asked // by name
+	preview *Preview        // of any site
 }
 
 func (w *watched) set(s State) {
@@ -79,6 +80,20 @@ func (w *watched) Add(ctx context.Context, add []Settings) (added []Site, err er
 	w.sites = append(w.sites, added...)
 	slices.SortFunc(w.sites, func(a, b Site) int { return cmp.Compare(a.Name, b.Name) })
 	return added, nil
+}
+
+func (w *watched) Preview(ctx context.Context, s Settings) (*Preview, error) {
+	name, err := named(s)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Site(name); err == nil {
+		return nil, fmt.Errorf("%s: %w", name, ErrExists)
+	}
+	if w.preview == nil {
+		return &Preview{Name: name, Scope: "host", Robots: "http://" + name + "/robots.txt"}, nil
+	}
+	return w.preview, nil
 }
 
 func (w *watched) Change(ctx context.Context, name string, s Settings) (Site, error) {

@@ -53,6 +53,28 @@ func (s served) Add(_ context.Context, sites []serve.Settings) ([]serve.Site, er
 	return out, nil
 }
 
+func (s served) Preview(ctx context.Context, settings serve.Settings) (*serve.Preview, error) {
+	text, err := settingsText(settings)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.Service.Preview(ctx, text)
+	if err != nil {
+		return nil, servedError(err)
+	}
+	out := &serve.Preview{
+		Name: p.Site.Name, Scope: p.Site.Rules.Scope, Robots: p.Robots.URL, RobotsStatus: p.Robots.Status, RobotsProblem: p.Robots.Problem, Allowed: p.Robots.Allowed,
+		Delay: p.Delay, Left: p.Left, URLs: p.URLs, Dated: p.Dated, Recent: p.Recent,
+	}
+	if p.Fetched > 0 {
+		out.Usual = p.Bytes / int64(p.Fetched)
+	}
+	for _, l := range p.Lists {
+		out.Lists = append(out.Lists, serve.PreviewList{URL: l.URL, Kind: l.Kind, Entries: l.Entries, Ours: l.Ours, Problem: l.Problem})
+	}
+	return out, nil
+}
+
 func (s served) Change(_ context.Context, name string, settings serve.Settings) (serve.Site, error) {
 	text, err := settingsText(settings)
 	if err != nil {

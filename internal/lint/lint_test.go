@@ -62,7 +62,7 @@ var imports = map[string]string{
 	"chart":               "",
 	"report":              "crawl/plan graph internal/printable retain revisit store",
 	"serve":               "chart fetch/link internal/printable report store",
-	"watch":               "crawl crawl/plan crawl/scope fetch internal/machine internal/units revisit revisit/paper store webhook", // what a target is
+	"watch":               "crawl crawl/plan crawl/scope fetch fetch/sitemap internal/machine internal/units revisit revisit/paper store webhook", // what a target is
 	"webhook":             "fetch internal/printable report store",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
