@@ -647,3 +647,37 @@ func TestAdd(t *testing.T) {
 	}
 	page(t, base+"/sites/b.test?said=added").has(uiNotices["added"], "/tag/")
 }
+
+// TestHostsPage lists hosts that wait, and all.
+func TestHostsPage(t *testing.T) {
+	db, _ := newStore(t)
+	now := time.Unix(1_700_000_000, 0)
+	if err := db.PutHost(&store.Host{Origin: "b.test", NotBefore: now.Add(3 * time.Hour).UnixMilli(), LastRequest: now.UnixMilli(), Failures: 4, RobotsProblem: "answers 503 <b>"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.PutHost(&store.Host{Origin: "c.test", LastRequest: now.Add(-time.Hour).UnixMilli()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	w := &watched{asked: []*report.Asked{{Host: "d.test", Next: now.Add(90 * time.Second), CrawlDelay: 2 * time.Minute, Pending: 77}}}
+	base := serving(t, Options{DB: db, Watch: w, Now: func() time.Time { return now }}).URL
+	rows := func(path string) (all []string) {
+		page(t, base+path).each("tr", func(n *html.Node) { all = append(all, text(n)) })
+		return all[min(1, len(all)):]
+	}
+	want := []string{
+		"b.test in 3 h it did not answer properly, 4 times in a row robots.txt answers 503 <b> 0 4 2023-11-14 22:13 –",
+		"d.test in 2 min its robots.txt asks for a delay between two requests 77 0 never –, delay 120 s",
+	}
+	if got := rows("/hosts"); !slices.Equal(got, want) {
+		t.Errorf("/hosts lists %q, want %q", got, want)
+	}
+	if got := rows("/hosts?show=all"); len(got) != 3 || !strings.HasPrefix(got[1], "c.test may be asked") {
+		t.Errorf("/hosts?show=all lists %q", got)
+	}
+	page(t, base+"/hosts?after=z").has("There are no further ones")
+	none, _ := newStore(t)
+	page(t, serving(t, Options{DB: none}).URL+"/hosts").has("No host waits")
+}
