@@ -1,4 +1,4 @@
-.PHONY: targets crash real-sites software-sites fit bench-cover bench-scale explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: targets crash real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -21,7 +21,7 @@ test:
 # Packages that start goroutines or share memory among them. The lab and the programs that measure run
 # whole histories and sites, minutes under the detector, by what has tests of its own here.
 RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testdata '^[[:space:]]*go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' . | xargs -n 1 dirname | sort -u | \
-	grep -vxE '\./(lab|internal/(crawlbench|realsites|scalebench|sitebench|software))')
+	grep -vxE '\./(lab|internal/(crawlbench|realsites|scalebench|sitebench|software|watchbench))')
 # At its end each process waits for a second for late reports, and the tests start hundreds: not here.
 race: ## the race detector, without tests that take minutes under it and do what others do, too
 	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate|TestSilentHosts|TestSummary|TestRhythm)$$' $(RACED)
@@ -77,6 +77,9 @@ bench-crawl: ## pages per CPU second of forage crawl beside a bare loop, on loop
 
 bench-scale: ## how far one machine goes, beside what is asked: an hour or more; ONLY= names one row, QUICK=1 divides sizes by ten
 	go run ./internal/scalebench $(if $(ONLY),-only $(ONLY)) $(if $(QUICK),-quick)
+
+bench-watch: ## what the service takes and how soon it tells, beside what is asked: half an hour; ONLY= names one row, QUICK=1 divides sizes by ten
+	go run ./internal/watchbench $(if $(ONLY),-only $(ONLY)) $(if $(QUICK),-quick)
 
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
 	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m

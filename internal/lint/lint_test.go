@@ -82,6 +82,7 @@ var imports = map[string]string{
 	"internal/benchcover": "graph graph/arcs graph/bv graph/gen cover cover/sets",
 	"internal/crawlbench": "",
 	"internal/scalebench": "",
+	"internal/watchbench": "internal/atomicfile",
 	"internal/software":   "",
 	"internal/sitebench":  "crawl crawl/plan crawl/scope fetch fetch/fetchtest graph store internal/software",
 	"internal/realsites":  "",
