@@ -62,7 +62,9 @@ func (s *server) events(api huma.API) {
 	}, s.listEvents)
 	stream := map[string]*huma.Response{"410": gone["410"], "200": {
 		Description: "id is the number of an event, event its type, data the event as in the list",
-		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{
+			"id": {Type: huma.TypeString}, "event": {Type: huma.TypeString}, "data": {Type: huma.TypeString}, "retry": {},
+		}}}},
 	}}
 	huma.Register(api, huma.Operation{
 		OperationID: "stream-events", Method: http.MethodGet, Path: "/api/v1/events/stream", Summary: "Events as they come, as Server-Sent Events",
@@ -82,7 +84,7 @@ type listEventsIn struct {
 	Choice
 	After uint64 `query:"after" doc:"only events after this number"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-	Wait  string `query:"wait" maxLength:"20" doc:"where there are none, wait for some for so long: 30s, at most 1m"`
+	Wait  string `query:"wait" pattern:"^(([0-9]{1,6}([.][0-9]{1,6})?(ns|us|ms|s|m|h)){1,3}|0?)$" doc:"where there are none, wait for some for so long: 30s, at most 1m"`
 }
 
 func (s *server) listEvents(ctx context.Context, in *listEventsIn) (*struct{ Body *eventList }, error) {
@@ -168,7 +170,7 @@ func (s *server) someEvents(after uint64, limit int, c *Choice) (*eventList, err
 
 type streamEventsIn struct {
 	Choice
-	After       string `query:"after" pattern:"^[0-9]{1,20}$" doc:"only events after this number"`
+	After       string `query:"after" pattern:"^[0-9]{0,20}$" doc:"only events after this number"`
 	LastEventID string `header:"Last-Event-ID" maxLength:"20" doc:"the same, as browsers send it when they connect again"`
 }
 

@@ -40,7 +40,7 @@ type since string
 // Schema implements huma.SchemaProvider.
 func (since) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, AnyOf: []*huma.Schema{
-		{Type: huma.TypeString, Pattern: "^[1-9][0-9]{0,8}$"}, {Type: huma.TypeString, Format: "date-time"}, {Type: huma.TypeString, Format: "date"},
+		{Type: huma.TypeString, Pattern: "^[1-9][0-9]{0,8}$"}, {Type: huma.TypeString, Format: "date-time"}, {Type: huma.TypeString, Format: "date"}, {Type: huma.TypeString, MaxLength: new(0)}, // the last: not given
 	}}
 }
 
@@ -56,7 +56,7 @@ type listPagesIn struct {
 	Duplicates      bool   `query:"duplicates" doc:"also pages that repeat another one, and with new_since those that have moved"`
 	IncludeExcluded bool   `query:"include_excluded" doc:"also pages that rules leave out which came after they were fetched"`
 	AllDocuments    bool   `query:"all_documents" doc:"also feeds and sitemaps"`
-	After           string `query:"after" pattern:"^[0-9a-f]{16}$" doc:"where the list goes on: next of the part before"`
+	After           string `query:"after" pattern:"^([0-9a-f]{16})?$" doc:"where the list goes on: next of the part before"`
 	Limit           int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }
 

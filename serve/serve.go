@@ -48,8 +48,8 @@ type Options struct {
 
 // The limits of a request. What a handler reads of the store is bounded by it.
 const (
-	maxHeader    = 32 << 10
-	maxBody      = 1 << 20 // 10,000 sites as a list
+	maxHeader    = 112 << 10 // what is 8192 characters long has its own answer where it must be shorter, whatever they are
+	maxBody      = 1 << 20   // 10,000 sites as a list
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second // for what is written at once: a reader that takes none for so long is dropped
 )

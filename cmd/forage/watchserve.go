@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"forage/report"
@@ -156,8 +155,14 @@ func servedError(err error) error {
 		watch.ErrRunning: serve.ErrRunning, watch.ErrInvalid: serve.ErrInvalid,
 	} {
 		if errors.Is(err, of) {
-			return fmt.Errorf("%w (%w)", err, as)
+			return &also{err, as}
 		}
 	}
 	return err
 }
+
+// also is an error that is another one, too, without saying so.
+type also struct{ err, as error }
+
+func (e *also) Error() string   { return e.err.Error() }
+func (e *also) Unwrap() []error { return []error{e.err, e.as} }
