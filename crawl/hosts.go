@@ -193,6 +193,7 @@ func (h *host) restore(c *cycle) error {
 	st := frontier.State{Backoff: rec.Failures, CrawlDelay: h.crawlDelay}
 	if sure {
 		st.Last = now.Add(last.Sub(wall))
+		st.Answered = rec.LastRequest != 0 && rec.Failures == 0
 	}
 	next := now.Add(leftAlone(rec, wall))
 	if from := c.began.Add(c.delay()); c.resumed && from.After(next) { // a power cut leaves no trace of the last requests

@@ -98,6 +98,7 @@ type Answer struct {
 type State struct {
 	Next       time.Time     // not to be asked before
 	Last       time.Time     // when the last request ended; zero: not known
+	Answered   bool          // the host did answer that one
 	CrawlDelay time.Duration // by robots.txt
 	Backoff    int           // waits doubled so far
 	Blocked    int           // challenge pages in a row
@@ -293,15 +294,21 @@ func (q *Queue[T]) waiting(now time.Time) bool {
 	return len(all) > 0 && !all[0].Next.After(now)
 }
 
-// know notes whether h answered when it was asked. It is out of its heap then, until settle.
+// know notes whether h answered when it was asked.
 func (q *Queue[T]) know(h *host[T], answers bool, now time.Time) {
 	if h.record != sure && (answers || !q.waiting(now)) {
 		q.allowed = min(q.allowed+1, q.most())
 	}
-	is := silent
+	h.Answered = answers
 	if answers {
-		is = sure
+		q.hasRecord(h, sure)
+	} else {
+		q.hasRecord(h, silent)
 	}
+}
+
+// hasRecord notes how h did. It is out of its heap then, until settle.
+func (q *Queue[T]) hasRecord(h *host[T], is record) {
 	if h.record == is {
 		return
 	}
@@ -529,10 +536,17 @@ func (q *Queue[T]) State(id Host) State {
 	return State{}
 }
 
-// Restore sets what State told before a restart.
+// Restore sets what State told before a restart. A host of which it tells a request is on trial no
+// more where that was answered.
 func (q *Queue[T]) Restore(id Host, s State) {
 	h := q.host(id)
 	h.State = s
+	switch {
+	case s.Answered:
+		q.hasRecord(h, sure)
+	case !s.Last.IsZero() || s.Backoff > 0:
+		q.hasRecord(h, silent)
+	}
 	q.unline(h)
 	q.place(h)
 	q.call(h.addr)

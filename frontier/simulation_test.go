@@ -287,7 +287,7 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 					if len(src.items[Host(h)]) != len(mh.items) {
 						t.Fatalf("step %d: host %d was dropped with items", step, h)
 					}
-					mh.ip, mh.turn, mh.record = netip.Addr{}, time.Time{}, strange
+					mh.ip, mh.turn = netip.Addr{}, time.Time{} // its record stays
 					q.Restore(Host(h), s)
 					q.SetDelay(Host(h), mh.delay)
 					q.Wake(Host(h))
