@@ -167,9 +167,9 @@ func (x *Extractor) scan(embeds bool) {
 		case endOfInput:
 			return
 		case rawToken:
-			x.rawText(s.text)
+			x.rawText(s.words())
 		case textToken:
-			x.words(s.text)
+			x.words(s.words())
 		case endToken:
 			if !inline(s.tag) {
 				x.breakText()
@@ -610,6 +610,9 @@ func (x *Extractor) one(ref []byte, ignore []string) (given string) {
 	return given
 }
 
+// otherSchemes begin references that are not fetched, whatever follows.
+var otherSchemes = [...]string{"javascript:", "mailto:", "data:", "tel:", "blob:", "about:", "file:///"}
+
 // otherScheme reports whether ref plainly has a scheme that is not fetched, such as mailto:
 // or a data: URL of megabytes.
 func otherScheme(ref []byte) bool {
@@ -617,7 +620,7 @@ func otherScheme(ref []byte) bool {
 	for i < len(ref) && ref[i] <= ' ' {
 		i++
 	}
-	for _, s := range [...]string{"javascript:", "mailto:", "data:", "tel:", "blob:", "about:"} {
+	for _, s := range otherSchemes {
 		if len(ref)-i >= len(s) && equalFold(ref[i:i+len(s)], s) {
 			return true
 		}

@@ -161,6 +161,28 @@ func TestFastPathAgainstSlow(t *testing.T) {
 	}
 }
 
+// TestFiles: what is passed over as a file by its beginning is what the standard's own algorithm takes for a
+// URL of another scheme, whatever follows.
+func TestFiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	pieces := append(refs, "/", "//", "[", "]", "%", ":", "@", "\\", "x", "..", "?", "#", "|", "C:", "\t", "é", "\xff", "<")
+	for range race.Fewer(20_000) {
+		ref := []string{"", " ", "\x00\n"}[r.IntN(3)] + "file:///"
+		if r.IntN(4) == 0 {
+			ref = strings.ToUpper(ref)
+		}
+		for range r.IntN(4) {
+			ref += pieces[r.IntN(len(pieces))]
+		}
+		if !otherScheme([]byte(ref)) {
+			t.Fatalf("%q is not passed over", ref)
+		}
+		if got, err := slow("http://ex.test/a/b?c", ref); !errors.Is(err, ErrScheme) {
+			t.Fatalf("%q is %q, %v; want %v", ref, got, err, ErrScheme)
+		}
+	}
+}
+
 func FuzzResolve(f *testing.F) {
 	for _, ref := range refs {
 		f.Add("http://ex.test/a/b?c", ref)

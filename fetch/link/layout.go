@@ -246,7 +246,7 @@ func textHash(b []byte) uint32 {
 	for {
 		switch s.next() {
 		case textToken:
-			for _, c := range s.text {
+			for _, c := range s.words() {
 				if !isSpace(c) {
 					h = (h ^ uint32(c)) * 16777619
 				}

@@ -134,7 +134,7 @@ func (p *Page) Text(l *Link) string {
 	for out.Len() < 4*maxText {
 		switch s.next() {
 		case textToken:
-			out.WriteString(html.UnescapeString(string(s.text)))
+			out.WriteString(html.UnescapeString(string(s.words())))
 		case startToken:
 			if s.tag == tagImg {
 				out.WriteString(" " + attrText(s.attr(attrAlt)) + " ")

@@ -17,15 +17,16 @@ const (
 
 // An open element.
 type open struct {
-	tag  name
-	hash uint32 // of the path down to it
-	node int32  // in nodes, -1: not kept
-	in   tags   // its spans, for the path's text
-	zone zone   // what its content stands in
+	tag    name
+	in     tags   // for the path, and its text
+	hash   uint32 // of the path down to it, where hashed
+	node   int32  // in nodes, -1: not kept
+	hashed bool   // most elements have no link in them
+	zone   zone   // what its content stands in
 }
 
 // tags are the parts of a start tag as they stand.
-type tags struct{ label, class, id []byte }
+type tags struct{ label, class, id span }
 
 // A node is an open element that some link has above it.
 type node struct {
@@ -64,20 +65,35 @@ func (x *Extractor) push() {
 	if len(x.stack) >= maxDepth {
 		return
 	}
-	h := uint32(2166136261)
 	var z zone
 	if n := len(x.stack); n > 0 {
-		h, z = x.stack[n-1].hash, x.stack[n-1].zone
+		z = x.stack[n-1].zone
 	}
-	h = mix(h, uint64(s.tag))
-	in := tags{label: s.label, class: s.attr(attrClass), id: s.attr(attrID)}
-	if in.class != nil {
-		h = mixText(mix(h, '.'), in.class)
+	in := tags{label: s.label, class: s.attrAt(attrClass), id: s.attrAt(attrID)}
+	x.stack = append(x.stack, open{tag: s.tag, node: -1, in: in, zone: z.in(s.tag)})
+}
+
+// path returns the hash of the path down to the innermost open element, of which there is one.
+func (x *Extractor) path() uint32 {
+	i, h := len(x.stack), uint32(2166136261)
+	for i > 0 && !x.stack[i-1].hashed {
+		i--
 	}
-	if in.id != nil {
-		h = mixText(mix(h, '#'), in.id)
+	if i > 0 {
+		h = x.stack[i-1].hash
 	}
-	x.stack = append(x.stack, open{tag: s.tag, hash: h, node: -1, in: in, zone: z.in(s.tag)})
+	for ; i < len(x.stack); i++ {
+		o := &x.stack[i]
+		h = mix(h, uint64(o.tag))
+		if class := o.in.class.in(x.s.b); class != nil {
+			h = mixText(mix(h, '.'), class)
+		}
+		if id := o.in.id.in(x.s.b); id != nil {
+			h = mixText(mix(h, '#'), id)
+		}
+		o.hash, o.hashed = h, true
+	}
+	return h
 }
 
 func siblings(a, b name) bool {
@@ -128,8 +144,9 @@ func (x *Extractor) here() (place uint32, at int32) {
 	if n == 0 {
 		return 1, -1
 	}
+	place = max(x.path(), 1)
 	if !x.paths {
-		return max(x.stack[n-1].hash, 1), -1
+		return place, -1
 	}
 	i := n
 	for i > 0 && x.stack[i-1].node < 0 {
@@ -144,7 +161,7 @@ func (x *Extractor) here() (place uint32, at int32) {
 		parent = int32(len(x.page.nodes) - 1)
 		x.stack[i].node = parent
 	}
-	return max(x.stack[n-1].hash, 1), parent
+	return place, parent
 }
 
 // Path returns the place of l as text, such as "html/body/ul.nav/li#first/a", from the
@@ -154,12 +171,12 @@ func (p *Page) Path(l *Link) string {
 	var parts []string
 	for at := l.node; at >= 0; at = p.nodes[at].parent {
 		n := &p.nodes[at]
-		part := strings.ToLower(string(n.label))
-		for _, c := range strings.Fields(attrText(n.class)) {
+		part := strings.ToLower(string(n.label.in(p.text)))
+		for _, c := range strings.Fields(attrText(n.class.in(p.text))) {
 			part += "." + c
 		}
-		if len(n.id) > 0 {
-			part += "#" + attrText(n.id)
+		if id := n.id.in(p.text); len(id) > 0 {
+			part += "#" + attrText(id)
 		}
 		parts = append(parts, part)
 	}

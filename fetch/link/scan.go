@@ -108,21 +108,41 @@ type scanner struct {
 	raw name // the element whose content comes next is text only
 
 	// The current token.
-	text  []byte           // of text
-	at    int              // where the tag starts
-	label []byte           // the tag's name as it stands
-	tag   name             // the tag's name
-	seen  uint32           // attributes that the tag has
-	value [numAttrs][]byte // their values as they stand, where seen
+	text  span           // of text
+	at    int            // where the tag starts
+	label span           // the tag's name as it stands
+	tag   name           // the tag's name
+	seen  uint32         // attributes that the tag has
+	value [numAttrs]span // their values as they stand, where seen
+}
+
+// A span is a piece of the text that is scanned; the zero span is none. It is no slice, since the
+// garbage collector would have to be told of each, which took a tenth of the time of a large page.
+type span struct{ from, to uint32 }
+
+func spanOf(from, to int) span { return span{uint32(from), uint32(to)} }
+
+// in returns the piece of b, nil for none.
+func (p span) in(b []byte) []byte {
+	if p.to == 0 {
+		return nil
+	}
+	return b[p.from:p.to]
 }
 
 // attr returns the current tag's attribute a as it stands, nil if it has none.
-func (s *scanner) attr(a int) []byte {
+func (s *scanner) attr(a int) []byte { return s.attrAt(a).in(s.b) }
+
+// attrAt returns where the value of attribute a stands.
+func (s *scanner) attrAt(a int) span {
 	if s.seen>>a&1 == 0 {
-		return nil
+		return span{}
 	}
 	return s.value[a]
 }
+
+// words returns the text of the current token.
+func (s *scanner) words() []byte { return s.text.in(s.b) }
 
 func (s *scanner) has(a int) bool { return s.seen>>a&1 != 0 }
 
@@ -133,7 +153,7 @@ func (s *scanner) next() token {
 		s.pos = s.rawEnd()
 		s.raw = 0
 		if s.pos > start {
-			s.text = s.b[start:s.pos]
+			s.text = spanOf(start, s.pos)
 			return rawToken
 		}
 	}
@@ -153,7 +173,7 @@ func (s *scanner) next() token {
 			continue
 		}
 		if i > start {
-			s.text, s.pos = b[start:i], i
+			s.text, s.pos = spanOf(start, i), i
 			return textToken
 		}
 		switch c {
@@ -189,7 +209,7 @@ func (s *scanner) next() token {
 			case tagIframe, tagNoembed, tagNoframes, tagScript, tagStyle, tagTextarea, tagTitle, tagXmp:
 				s.raw = s.tag
 			default:
-				if s.tag&hashedName != 0 && equalFold(s.label, "plaintext") {
+				if s.tag&hashedName != 0 && equalFold(s.label.in(s.b), "plaintext") {
 					s.raw = s.tag
 				}
 			}
@@ -210,7 +230,7 @@ func (s *scanner) rest(start int) token {
 	if start >= len(s.b) {
 		return s.end()
 	}
-	s.text, s.pos = s.b[start:], len(s.b)
+	s.text, s.pos = spanOf(start, len(s.b)), len(s.b)
 	return textToken
 }
 
@@ -241,6 +261,22 @@ func skipComment(b []byte, start int) int {
 
 func hasSuffix(b []byte, s string) bool { return len(b) >= len(s) && string(b[len(b)-len(s):]) == s }
 
+// What ends the name of a tag, and that of an attribute, as bits of inTag.
+const (
+	endsName = 1 << iota
+	endsKey
+)
+
+var inTag = func() (t [256]uint8) {
+	for c := range 256 {
+		if b := byte(c); b == '>' || b == '/' || isSpace(b) {
+			t[c] = endsName | endsKey
+		}
+	}
+	t['='] |= endsKey
+	return t
+}()
+
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
 
 // readTag reads the tag whose name starts at i. It returns false where the input ends before
@@ -249,11 +285,11 @@ func (s *scanner) readTag(i int, attrs bool) bool {
 	b := s.b
 	start := i
 	s.at = i - 1
-	for i < len(b) && b[i] != '>' && b[i] != '/' && !isSpace(b[i]) {
+	for i < len(b) && inTag[b[i]]&endsName == 0 {
 		i++
 	}
-	s.label = b[start:i]
-	s.tag = nameOf(s.label)
+	s.label = spanOf(start, i)
+	s.tag = nameOf(b[start:i])
 	s.seen = 0
 	for {
 		for i < len(b) && isSpace(b[i]) {
@@ -268,7 +304,7 @@ func (s *scanner) readTag(i int, attrs bool) bool {
 		}
 		// The name.
 		start := i
-		for i++; i < len(b) && b[i] != '=' && b[i] != '>' && b[i] != '/' && !isSpace(b[i]); i++ {
+		for i++; i < len(b) && inTag[b[i]]&endsKey == 0; i++ {
 		}
 		if c := b[start]; c == '/' || c == '>' {
 			i = start
@@ -281,7 +317,7 @@ func (s *scanner) readTag(i int, attrs bool) bool {
 		if i >= len(b) {
 			return false
 		}
-		var value []byte
+		var value span
 		if b[i] == '/' {
 			i++
 		} else if b[i] == '=' {
@@ -298,14 +334,14 @@ func (s *scanner) readTag(i int, attrs bool) bool {
 				if j < 0 {
 					return false
 				}
-				value = b[i : i+j]
+				value = spanOf(i, i+j)
 				i += j + 1
 			default:
 				start := i
 				for i < len(b) && b[i] != '>' && !isSpace(b[i]) {
 					i++
 				}
-				value = b[start:i]
+				value = spanOf(start, i)
 			}
 		}
 		if attrs && len(key) > 0 {

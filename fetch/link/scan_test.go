@@ -30,16 +30,16 @@ func scanned(b []byte) string {
 		case endOfInput:
 			return out.String()
 		case textToken:
-			out.WriteString(html.UnescapeString(lines(s.text, false)))
+			out.WriteString(html.UnescapeString(lines(s.words(), false)))
 		case rawToken:
-			out.WriteString("[" + lines(s.text, true) + "]")
+			out.WriteString("[" + lines(s.words(), true) + "]")
 		case endToken:
-			fmt.Fprintf(&out, "\n</%s>", lower(s.label))
+			fmt.Fprintf(&out, "\n</%s>", lower(s.label.in(b)))
 		case startToken:
-			if spelt := s.tag.spelt(); s.tag&hashedName == 0 && spelt != lower(s.label) {
+			if spelt := s.tag.spelt(); s.tag&hashedName == 0 && spelt != lower(s.label.in(b)) {
 				fmt.Fprintf(&out, "taken for %q", spelt)
 			}
-			fmt.Fprintf(&out, "\n<%s", lower(s.label))
+			fmt.Fprintf(&out, "\n<%s", lower(s.label.in(b)))
 			for a, name := range attrNames {
 				if s.has(a) {
 					fmt.Fprintf(&out, " %s=%q", name, attrText(s.attr(a)))

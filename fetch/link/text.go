@@ -58,11 +58,11 @@ func (p *Page) eachText(text func([]byte), end func()) {
 		case endOfInput:
 			return
 		case textToken:
-			text(s.text)
+			text(s.words())
 		case rawToken:
 			if title {
 				end()
-				text(s.text)
+				text(s.words())
 				end()
 			}
 			title = false
