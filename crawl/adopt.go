@@ -81,7 +81,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 			case err != nil:
 				return nil, err
 			default:
-				if open := c.sites[e.ID]; open != nil {
+				if open := c.at(e.ID); open != nil {
 					e.Site = open.Site // what a cycle works on is not to be overwritten
 				}
 				e.was = e.Rules
@@ -134,7 +134,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 		result[i] = s
 	}
 	for _, e := range sites {
-		if open := c.sites[e.ID]; open != nil {
+		if open := c.at(e.ID); open != nil {
 			if open.scope, err = scope.New(&e.Rules); err != nil {
 				return nil, err
 			}
@@ -176,7 +176,7 @@ func (c *Crawl) changed(s *store.Site, log *slog.Logger) error {
 		return err
 	}
 	var open *cycle
-	if o := c.sites[s.ID]; o != nil && o.busy() {
+	if o := c.at(s.ID); o != nil && o.busy() {
 		open = o.cycle
 	}
 	out, back, err := c.reconsider(s, sc, open)
@@ -190,7 +190,7 @@ func (c *Crawl) changed(s *store.Site, log *slog.Logger) error {
 // site's next cycle.
 func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) (*store.Doc, error) {
 	cycle := next
-	open := c.sites[s.ID]
+	open := c.at(s.ID)
 	if open != nil && open.busy() {
 		cycle = open.cycle.rec.Cycle
 	} else {

@@ -163,6 +163,7 @@ func (l *Loop) arrive() {
 		return
 	}
 	for _, c := range slices.Clone(l.crawls) {
+		c.comeBack(l.clock.Now())
 		for _, r := range slices.Clone(c.runs) {
 			if !r.arriving() {
 				continue
@@ -177,14 +178,18 @@ func (l *Loop) arrive() {
 	}
 }
 
-// arriving reports whether sites of a run are to begin now.
+// arriving reports whether sites of a run are to begin now: not while many have begun that were not asked
+// for anything, since what is known of a site takes memory.
 func (r *run) arriving() bool {
-	return r.arrivals.left() > 0 && r.crawl.err == nil && r.crawl.Full() == nil
+	l := r.crawl.loop
+	return r.arrivals.left() > 0 && r.crawl.err == nil && r.crawl.Full() == nil && l.queue.Strangers(l.clock.Now()) < mostBegun
 }
 
-// arriving reports whether sites of any run are to begin now.
+// arriving reports whether sites of any run are to begin now, or to come back.
 func (l *Loop) arriving() bool {
-	return slices.ContainsFunc(l.crawls, func(c *Crawl) bool { return slices.ContainsFunc(c.runs, (*run).arriving) })
+	return slices.ContainsFunc(l.crawls, func(c *Crawl) bool {
+		return c.comingBack(l.clock.Now()) || slices.ContainsFunc(c.runs, (*run).arriving)
+	})
 }
 
 // leaveComing gives up the sites of a run that have not come.

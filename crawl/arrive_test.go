@@ -12,21 +12,27 @@ import (
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
+	"forage/fetch/fetchtest"
 	"forage/store"
 )
 
 // many is a server of very many hosts, each at an address of its own, and what each was asked for.
 type many struct {
 	*httptest.Server
-	port  string
-	mu    sync.Mutex
-	asked map[string]int                             // by host and path
-	page  func(host int, path string) (string, bool) // the body of a page
+	network *fetchtest.Network
+	port    string
+	mu      sync.Mutex
+	asked   map[string]int                             // by host and path
+	page    func(host int, path string) (string, bool) // the body of a page
 }
 
 func newMany(t *testing.T, page func(host int, path string) (string, bool)) *many {
-	m := &many{asked: map[string]int{}, page: page}
-	m.Server = lan.Server("0.0.0.0:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return newManyOn(t, lan, page)
+}
+
+func newManyOn(t *testing.T, network *fetchtest.Network, page func(host int, path string) (string, bool)) *many {
+	m := &many{network: network, asked: map[string]int{}, page: page}
+	m.Server = network.Server("0.0.0.0:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var b, c int
 		fmt.Sscanf(r.Host, "127.1.%d.%d:", &b, &c)
 		host := b<<8 | c

@@ -133,6 +133,7 @@ type Crawl struct {
 	sites   map[store.SiteID]*site // that the runs work on
 	within  map[string][]*site     // the same by the host or domain of their scope
 	coming  map[string][]*arrival  // sites of runs that have not begun, by the same
+	parking parking
 	runs    []*run
 	touched []*cycle                  // these may have changed since the last commit
 	inHand  map[graph.Node]*store.Doc // documents in line by name or under way; nil: not read yet
@@ -165,7 +166,7 @@ func Open(cfg Config) (*Crawl, error) {
 // newCrawl returns a crawl that owns db, with the loop of cfg.
 func newCrawl(cfg Config, db *store.DB) *Crawl {
 	c := &Crawl{
-		cfg: cfg, db: db, loop: cfg.Loop, sites: map[store.SiteID]*site{}, within: map[string][]*site{}, coming: map[string][]*arrival{}, inHand: map[graph.Node]*store.Doc{},
+		cfg: cfg, db: db, loop: cfg.Loop, sites: map[store.SiteID]*site{}, within: map[string][]*site{}, coming: map[string][]*arrival{}, inHand: map[graph.Node]*store.Doc{}, parking: newParking(),
 	}
 	c.book = ledger.Book{DB: db, Doc: c.doc, Now: c.now}
 	return c
@@ -254,6 +255,10 @@ func (c *Crawl) siteOf(url string) *site {
 	c.come(url)
 	name := store.HostOf(url)
 	for {
+		for p := c.parking.within(name); p != nil; p = c.parking.within(name) {
+			c.save()
+			c.unpark(p)
+		}
 		for _, s := range c.within[name] {
 			if s.scope.Contains(url) {
 				return s

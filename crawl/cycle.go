@@ -40,7 +40,7 @@ func (s *site) busy() bool { return s.cycle != nil && !s.cycle.closed }
 // gives the run's claim on the site up (run.pending).
 func (c *Crawl) whenFree(id store.SiteID, r *run, begin func() error) error {
 	r.pending++
-	if s := c.sites[id]; s != nil && (s.busy() || len(s.next) > 0) {
+	if s := c.at(id); s != nil && (s.busy() || len(s.next) > 0) {
 		s.next = append(s.next, visitRequest{r, begin})
 		return nil
 	}
@@ -102,6 +102,8 @@ type cycle struct {
 	crowded   bool       // documents are held back: there is no room under a limit
 	from      graph.Node // what the store's queue holds below is not handed out
 	touched   bool       // it is among those of the crawl
+	slot      int        // in run.cycles
+	isBack    bool       // it was parked, and nothing was handed out since
 
 	sights     novelty.Sights // what the lists read in this cycle name
 	asked      int            // times that the site was asked for an address that is made up
@@ -172,6 +174,9 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 		return nil, err
 	}
 	s.cycle = cy
+	if cy.slot = len(r.cycles); cy.slot == 0 {
+		r.first = site.Rules
+	}
 	r.cycles = append(r.cycles, cy)
 	site.LastCycle = rec.Cycle
 	site.State, site.Reason = store.SiteCrawling, ""
@@ -212,6 +217,10 @@ func (c *Crawl) release(s *site) {
 	if c.sites[s.ID] != s || s.busy() || len(s.next) > 0 || s.cycle != nil && slices.Contains(c.runs, s.cycle.run) {
 		return
 	}
+	c.drop(s)
+}
+
+func (c *Crawl) drop(s *site) {
 	delete(c.sites, s.ID)
 	key := withinHost(&s.Rules)
 	c.within[key] = slices.DeleteFunc(c.within[key], func(o *site) bool { return o == s })
@@ -265,6 +274,7 @@ func (c *Crawl) commit() {
 		}
 	}
 	c.save()
+	c.parkSome(touched)
 }
 
 // tally writes the counts of cycles in the window of what they count, so that a run that is
@@ -410,6 +420,7 @@ func (c *cycle) close() {
 	crawl := c.crawl()
 	c.winding, c.closed = true, true
 	c.admission.queue = nil
+	c.back(false)
 	for _, b := range c.backlogs {
 		b.drop()
 	}
@@ -418,10 +429,16 @@ func (c *cycle) close() {
 	if crawl.err == nil {
 		crawl.fail(c.conclude())
 	}
-	c.admission, c.traps, c.seen.repeats, c.lists, c.worth, c.bounds = admission{}, nil, nil, scope.Lists{}, worth{}, bounds{}
+	c.forget()
 	r := c.run
 	c.site.startNext()
 	r.sub()
+}
+
+// forget drops what an open cycle knows.
+func (c *cycle) forget() {
+	c.winding, c.closed = true, true
+	c.admission, c.traps, c.seen.repeats, c.lists, c.worth, c.bounds = admission{}, nil, nil, scope.Lists{}, worth{}, bounds{}
 }
 
 // conclude writes down what came of the cycle, for the site and for the cycle itself.

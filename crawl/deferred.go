@@ -65,7 +65,7 @@ func (c *Crawl) linked(id graph.Node, by *store.Doc, kind store.LinkKind) {
 		c.fail(err)
 		return
 	}
-	s := c.sites[d.Site]
+	s := c.at(d.Site)
 	if s == nil || !s.busy() || d.State != store.Queued || !scope.Listed(d) {
 		return
 	}

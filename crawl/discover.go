@@ -185,7 +185,7 @@ func (c *cycle) revive(id graph.Node, by *store.Doc) {
 		}
 		return
 	}
-	s := crawl.sites[d.Site]
+	s := crawl.at(d.Site)
 	if s == nil || s.cycle == nil || d.Kind != store.Unseen && d.Kind != store.Soft404 || d.State != store.Fetched || d.FetchedIn == s.cycle.rec.Cycle {
 		return
 	}

@@ -27,6 +27,8 @@ type Loop struct {
 	crawls   []*Crawl  // those with runs
 	finished []*run    // to be told so when the loop has left their stores alone
 	next     time.Time // when the next host is due; zero: that takes an answer first
+	back     int       // cycles that were parked, and to which nothing was handed out since
+	manyOpen int       // see parked.go
 	added    int       // bytes of the URLs that became known in the window
 	saved    time.Time // when a window ended last
 	open     bool      // the window is to end windowTime after that at the latest
@@ -46,7 +48,7 @@ func NewLoop(cfg Config) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{clock: cfg.Clock, client: client, cfg: cfg, notify: make(chan struct{}, 1)}
+	l := &Loop{clock: cfg.Clock, client: client, cfg: cfg, manyOpen: manyOpen, notify: make(chan struct{}, 1)}
 	if l.clock == nil {
 		l.clock = machineClock{}
 	}
@@ -195,6 +197,8 @@ func (l *Loop) rest(now time.Time) time.Duration {
 	for _, c := range l.crawls {
 		if c.Full() != nil {
 			wait = min(wait, fullInterval)
+		} else if due := c.parking.due.Items; len(due) > 0 && l.back < mostBegun && !c.paused {
+			wait = min(wait, due[0].due.Sub(now))
 		}
 		for _, r := range c.runs {
 			if r.opt.Progress != nil {
@@ -296,6 +300,7 @@ func (l *Loop) send(j *job) {
 	c := j.cycle
 	j.ctx = fetch.Allow(c.run.ctx, c.site.allow)
 	c.inflight++
+	c.back(false)
 	if j.isDocument() && !j.lookup {
 		c.documents++
 		c.run.documents++

@@ -51,7 +51,7 @@ func (c *Crawl) look(now time.Time) {
 func (c *Crawl) eachOpen(f func(*cycle)) {
 	for _, r := range c.runs {
 		for _, cy := range r.cycles {
-			if !cy.closed {
+			if cy != nil && !cy.closed {
 				f(cy)
 			}
 		}

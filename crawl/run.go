@@ -29,9 +29,10 @@ type run struct {
 	deadline time.Time // zero: none
 	shown    time.Time // when progress was shown last
 
-	pending    int      // sites whose cycle has not been closed
-	arrivals   arrivals // sites that have not begun
-	cycles     []*cycle // begun, in this order
+	pending    int         // sites whose cycle has not been closed
+	arrivals   arrivals    // sites that have not begun
+	cycles     []*cycle    // begun, in this order; nil: it is parked
+	first      store.Rules // of the site of the first of them
 	delay      *time.Duration
 	documents  int64 // requests for documents under way
 	queued     int64 // documents in line or under way at hosts that may be asked, over all cycles
@@ -113,10 +114,11 @@ func (r *run) stop(why string, interrupted bool) {
 	}
 	r.stopping, r.res.Cut = true, cmp.Or(r.res.Cut, why)
 	for _, c := range r.cycles {
-		if !c.closed {
+		if c != nil && !c.closed {
 			c.windUp(why, true)
 		}
 	}
+	r.leaveParked(why)
 	r.leaveComing()
 	for _, s := range r.crawl.sites { // what had to wait for its turn does not come to it
 		s.next = slices.DeleteFunc(s.next, func(n visitRequest) bool {
@@ -177,8 +179,11 @@ func (r *run) ended() {
 		c.fail(r.sum())
 	}
 	for _, cy := range r.cycles {
-		c.release(cy.site)
+		if cy != nil {
+			c.release(cy.site)
+		}
 	}
+	r.forgetParked()
 	if c.err == nil {
 		c.fail(c.db.Sync())
 	}
@@ -196,8 +201,9 @@ func (r *run) ended() {
 // sum puts the result together from the cycles.
 func (r *run) sum() error {
 	res := r.res
-	for _, c := range r.cycles {
-		rec := c.rec
+	done := true
+	add := func(rec *store.CycleRecord, site func() (*store.Site, error), failure string) error {
+		done = done && rec.Done
 		res.Cycles = append(res.Cycles, rec.Cycle)
 		res.Fetched += rec.Fetched
 		res.Refetched += rec.Refetched
@@ -210,16 +216,40 @@ func (r *run) sum() error {
 		res.Waited += rec.Waited
 		res.Bytes += rec.Bytes
 		res.Errors += rec.Errors
-		counts, err := r.crawl.db.Counters(c.site.ID)
+		counts, err := r.crawl.db.Counters(rec.Site)
 		if err != nil {
 			return err
 		}
 		res.count(counts)
-		if c.site.Shell(counts) {
-			res.Shells = append(res.Shells, c.site.Name)
+		if failure == "" && counts.Hollow == 0 {
+			return nil
 		}
-		if c.failure != "" {
-			res.Failed = append(res.Failed, FailedSite{c.site.Name, c.failure})
+		s, err := site()
+		if err != nil {
+			return err
+		}
+		if s.Shell(counts) {
+			res.Shells = append(res.Shells, s.Name)
+		}
+		if failure != "" {
+			res.Failed = append(res.Failed, FailedSite{s.Name, failure})
+		}
+		return nil
+	}
+	for _, c := range r.cycles {
+		if c != nil {
+			if err := add(c.rec, func() (*store.Site, error) { return c.site.Site, nil }, c.failure); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range r.parked() {
+		rec, err := r.crawl.db.Cycle(p.site, p.cycle)
+		if err == nil {
+			err = add(rec, func() (*store.Site, error) { return r.crawl.db.Site(p.site) }, p.failure)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	res.Sites = len(r.cycles) + len(res.Finished)
@@ -232,7 +262,7 @@ func (r *run) sum() error {
 		res.count(counts)
 		latest = max(latest, s.LastCycle)
 	}
-	if !r.left && len(r.cycles) > 0 && !slices.ContainsFunc(r.cycles, func(c *cycle) bool { return !c.rec.Done }) {
+	if !r.left && len(r.cycles) > 0 && done {
 		res.Interrupted = false // it came too late to keep anything from being done
 	}
 	slices.Sort(res.Cycles)
@@ -240,6 +270,7 @@ func (r *run) sum() error {
 	if res.Cycle = latest; len(res.Cycles) > 0 {
 		res.Cycle = res.Cycles[0]
 	}
+	slices.Sort(res.Shells)
 	slices.SortFunc(res.Failed, func(a, b FailedSite) int { return cmp.Compare(a.Site, b.Site) })
 	return nil
 }
@@ -259,8 +290,12 @@ func (r *run) progress(now time.Time) {
 	r.shown = now
 	l := r.crawl.loop
 	p := Progress{Elapsed: now.Sub(r.began), Fetched: r.fetched, Pages: r.pages, Queued: r.queued, Sites: r.arrivals.left(), Hosts: l.queue.Stats().Active, Out: l.pool.out}
-	if !l.next.IsZero() {
-		p.Wait = max(0, l.next.Sub(now))
+	next := l.next
+	if due := r.crawl.parking.due.Items; len(due) > 0 && (next.IsZero() || due[0].due.Before(next)) {
+		next = due[0].due
+	}
+	if !next.IsZero() {
+		p.Wait = max(0, next.Sub(now))
 	}
 	r.opt.Progress(p)
 }
@@ -367,7 +402,7 @@ func (r *run) revisit(p plan.Plan) error {
 	r.delay = p.Delay
 	outlook, err := plan.Foresee(&c.db.View, plan.Conditions{
 		Now: c.now(), Delay: c.loop.cfg.Delay, MaxTime: r.opt.MaxTime,
-		Running: func(id store.SiteID) bool { return c.sites[id] != nil && c.sites[id].busy() },
+		Running: c.busy,
 	}, p)
 	if err != nil {
 		return err
@@ -375,7 +410,7 @@ func (r *run) revisit(p plan.Plan) error {
 	if len(p.Sites) == 0 { // where a first visit is under way there is nothing to come back to yet
 		outlook.Sites = slices.DeleteFunc(outlook.Sites, func(row plan.Prospect) bool {
 			s := c.sites[row.Site.ID]
-			return s != nil && s.busy() && s.cycle.rec.Kind == store.FirstVisit
+			return c.busy(row.Site.ID) && (s == nil || s.cycle.rec.Kind == store.FirstVisit)
 		})
 	}
 	if len(outlook.Sites) == 0 {

@@ -119,7 +119,7 @@ func (c *Crawl) Add(urls []string) error {
 			return err
 		}
 		for _, site := range sites {
-			s := c.sites[site.ID]
+			s := c.at(site.ID)
 			switch {
 			case s != nil && s.busy():
 			case s != nil && s.cycle != nil && s.cycle.mayReopen():
@@ -145,8 +145,7 @@ func (r *run) rulesFor(url string) store.Rules {
 	}
 	rules := store.Rules{Scope: scope.Kinds[0], DelayMillis: 1000}
 	if len(r.cycles) > 0 {
-		first := r.cycles[0].site.Rules
-		rules.DelayMillis, rules.IgnoreParams, rules.AllowPrivate = first.DelayMillis, first.IgnoreParams, first.AllowPrivate
+		rules.DelayMillis, rules.IgnoreParams, rules.AllowPrivate = r.first.DelayMillis, r.first.IgnoreParams, r.first.AllowPrivate
 	}
 	return rules
 }
@@ -169,10 +168,19 @@ func (c *Crawl) named(name string) ([]*cycle, error) {
 			}
 		}
 	}
-	var out []*cycle
+	if name != "" {
+		site, err := c.db.SiteNamed(name)
+		switch {
+		case err == nil:
+			c.at(site.ID)
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, err
+		}
+	}
+	var out []*cycle // but for those that are parked, which are handed nothing out
 	for _, r := range c.runs {
 		for _, cy := range r.cycles {
-			if !cy.closed && (name == "" || cy.site.Name == name) {
+			if cy != nil && !cy.closed && (name == "" || cy.site.Name == name) {
 				out = append(out, cy)
 			}
 		}

@@ -583,6 +583,15 @@ func (q *Queue[T]) Stats() Stats {
 	return Stats{Hosts: len(q.hosts), Active: q.heaps[strange].Len() + q.heaps[silent].Len() + q.heaps[sure].Len(), Lined: q.lined, Out: q.out, Held: q.held}
 }
 
+// Strangers is how many hosts wait for the first request ever made to them; 0 where the next of them is not
+// due at now, so that no more of the workers would bring it on. O(1).
+func (q *Queue[T]) Strangers(now time.Time) int {
+	if all := q.heaps[strange].Items; len(all) > 0 && !all[0].Next.After(now) {
+		return len(all)
+	}
+	return 0
+}
+
 // full reports whether h may not be asked because its address has no slot left.
 func (h *host[T]) full(perAddr int) bool {
 	return h.addr != nil && h.delay > 0 && h.addr.out >= perAddr
