@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forage/graph"
+	"forage/internal/heap"
 )
 
 // best is for the live web, where answers list out-links only and the degree says little, but
@@ -19,28 +20,41 @@ import (
 // Pages of an arm are queried in the order of first observation. Pages without a class, and
 // crawls without classes, go by learned.
 //
-// A query costs O(arms) to choose, beside what learned keeps.
+// Arms that were never tried are worth the same where their class is the same, or was never tried either: of
+// these the first one is looked at. So a query costs O(tried arms with open pages + tried classes) to choose,
+// beside what learned keeps, and not O(arms), of which a site with dated paths has as many as pages.
 type best struct {
 	*learned
 	classes classes
 	arms    []webArm
 	number  map[armKey]int
-	total   map[uint32]*discounted // by class, over all sites
-	arm     []int32                // by node: its arm + 1; 0: none
-	times   []uint8                // by node: how often it was linked, at most 2
-	by      []int32                // by node: the arm + 1 of the page that first linked it
-	pulls   float64                // queries of arms, those under way included
+	total   map[uint32]*webClass
+	worn    []*webClass    // classes that were tried
+	tried   []int32        // arms that were tried and have open pages, and others
+	untried heap.Heap[int] // arms of classes that were not tried with open pages, and others
+	arm     []int32        // by node: its arm + 1; 0: none
+	times   []uint8        // by node: how often it was linked, at most 2
+	by      []int32        // by node: the arm + 1 of the page that first linked it
+	pulls   float64        // queries of arms, those under way included
 }
 
 type armKey struct{ site, class uint32 }
 
 type webArm struct {
 	class         uint32
+	tried         bool // a page of it was queried, or is under way
+	among         bool // it is in best.tried
 	queue         []graph.Node
 	out           float64    // queries under way: they count as tried
 	yield         discounted // new pages a query
 	links         discounted // links a page
 	targets, once float64    // pages first linked from pages of the arm; those not linked again
+}
+
+// A webClass is what the arms of a class have in common, over all sites.
+type webClass struct {
+	discounted
+	untried heap.Heap[int] // arms that were not tried with open pages, and others
 }
 
 // discounted is a mean in which each older example counts a tenth less.
@@ -55,28 +69,38 @@ func (d *discounted) mean(prior float64) float64 { return (d.sum + prior) / (d.w
 const bonus = 2
 
 func newBest(c Config) *best {
-	return &best{learned: newLearned(c), number: map[armKey]int{}, total: map[uint32]*discounted{}}
+	return &best{learned: newLearned(c), number: map[armKey]int{}, total: map[uint32]*webClass{}, untried: firstOf()}
+}
+
+// firstOf is a heap of arms, the one with the lowest number first.
+func firstOf() heap.Heap[int] {
+	return heap.Heap[int]{Before: func(a, b int) bool { return a < b }}
 }
 
 func (p *best) Next() (graph.Node, bool) {
 	choice, top := -1, math.Inf(-1)
-	for i := range p.arms {
-		a := &p.arms[i]
-		for len(a.queue) > 0 && p.sample.seen[a.queue[0]] != open {
-			a.queue = a.queue[1:]
-		}
-		if len(a.queue) == 0 {
-			continue
-		}
-		total := p.total[a.class]
-		yield := a.yield.mean(total.mean(1))
-		turing := a.links.mean(0)
-		if a.targets > 0 {
-			turing *= a.once / a.targets
-		}
-		if s := (yield+turing)/2 + bonus*math.Sqrt(math.Log(p.pulls+1)/(a.yield.weight+a.out+1)); s > top {
+	look := func(i int) {
+		if s := p.worth(&p.arms[i]); s > top || s == top && i < choice {
 			choice, top = i, s
 		}
+	}
+	kept := p.tried[:0]
+	for _, i := range p.tried {
+		if a := &p.arms[i]; p.hasOpen(a) {
+			kept = append(kept, i)
+			look(int(i))
+		} else {
+			a.among = false
+		}
+	}
+	p.tried = kept
+	for _, c := range p.worn {
+		if i, ok := p.first(&c.untried, nil); ok {
+			look(i)
+		}
+	}
+	if i, ok := p.first(&p.untried, func(a *webArm) bool { return p.total[a.class].weight == 0 }); ok {
+		look(i)
 	}
 	if choice < 0 {
 		return p.learned.Next()
@@ -86,8 +110,67 @@ func (p *best) Next() (graph.Node, bool) {
 	a.queue = a.queue[1:]
 	a.out++
 	p.pulls++
+	p.try(choice)
 	p.take(v)
 	return v, true
+}
+
+// worth is what a query of an arm is worth.
+func (p *best) worth(a *webArm) float64 {
+	total := p.total[a.class]
+	yield := a.yield.mean(total.mean(1))
+	turing := a.links.mean(0)
+	if a.targets > 0 {
+		turing *= a.once / a.targets
+	}
+	return (yield+turing)/2 + bonus*math.Sqrt(math.Log(p.pulls+1)/(a.yield.weight+a.out+1))
+}
+
+// hasOpen drops the pages of an arm that are not open any more, and reports whether one is.
+func (p *best) hasOpen(a *webArm) bool {
+	for len(a.queue) > 0 && p.sample.seen[a.queue[0]] != open {
+		a.queue = a.queue[1:]
+	}
+	return len(a.queue) > 0
+}
+
+// first returns the first arm of a heap that was not tried, has open pages, and is as it should be; nil: it
+// may be any. Those before it are dropped.
+func (p *best) first(h *heap.Heap[int], is func(*webArm) bool) (arm int, ok bool) {
+	for h.Len() > 0 {
+		i := h.Items[0]
+		if a := &p.arms[i]; !a.tried && p.hasOpen(a) && (is == nil || is(a)) {
+			return i, true
+		}
+		h.Pop()
+	}
+	return 0, false
+}
+
+// try notes that an arm is tried.
+func (p *best) try(i int) {
+	a := &p.arms[i]
+	a.tried = true
+	if !a.among {
+		a.among = true
+		p.tried = append(p.tried, int32(i))
+	}
+}
+
+// add puts an open page into the queue of an arm.
+func (p *best) add(i int, v graph.Node) {
+	a := &p.arms[i]
+	had := p.hasOpen(a)
+	a.queue = append(a.queue, v)
+	switch c := p.total[a.class]; {
+	case a.tried:
+		p.try(i)
+	case !had: // it may have been dropped from the heaps; where it is twice it is dropped twice
+		c.untried.Push(i)
+		if c.weight == 0 {
+			p.untried.Push(i)
+		}
+	}
 }
 
 // ObserveLinks takes in an answer with the places of its links.
@@ -116,11 +199,11 @@ func (p *best) ObserveLinks(v graph.Node, links []Link) {
 			p.number[key] = i
 			p.arms = append(p.arms, webArm{class: class})
 			if p.total[class] == nil {
-				p.total[class] = &discounted{}
+				p.total[class] = &webClass{untried: firstOf()}
 			}
 		}
 		p.arm[l.To] = int32(i + 1)
-		p.arms[i].queue = append(p.arms[i].queue, l.To)
+		p.add(i, l.To)
 	}
 }
 
@@ -171,7 +254,12 @@ func (p *best) observe(v graph.Node, out []graph.Node) {
 	if own != nil {
 		own.yield.add(float64(fresh))
 		own.links.add(float64(len(out)))
-		p.total[own.class].add(float64(fresh))
+		c := p.total[own.class]
+		if c.weight == 0 {
+			p.worn = append(p.worn, c)
+		}
+		c.add(float64(fresh))
+		p.try(int(number - 1))
 	}
 	p.learned.Observe(v, out)
 }
