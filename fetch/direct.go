@@ -77,7 +77,11 @@ func (h *handover) take() *tls.Conn {
 	return conn
 }
 
-// dialTLS makes a connection for net/http, or hands over the one that there is.
+// errHTTP1 says that a server which spoke HTTP/2 before chose HTTP/1.1, which net/http is not to read.
+var errHTTP1 = errors.New("the server chose HTTP/1.1")
+
+// dialTLS makes a connection for net/http, or hands over the one that there is. It speaks HTTP/2, or the error
+// is errHTTP1.
 func (c *Client) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
 	if h, ok := ctx.Value(handoverKey{}).(*handover); ok {
 		if conn := h.take(); conn != nil {
@@ -87,6 +91,10 @@ func (c *Client) dialTLS(ctx context.Context, _, address string) (net.Conn, erro
 	conn, err := c.http1.DialTLS(ctx, address, "h2", "http/1.1")
 	if err != nil {
 		return nil, err
+	}
+	if conn.ConnectionState().NegotiatedProtocol != "h2" {
+		conn.Close()
+		return nil, errHTTP1
 	}
 	return conn, nil
 }

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -27,6 +28,11 @@ func (c *Client) byNetHTTP(ctx context.Context, u *url.URL, r *Request, o *Outco
 		}()
 	}
 	resp, err := c.send(sctx, c.shared, u, r, o)
+	if errors.Is(err, errHTTP1) { // asked as any other, on a connection of its own
+		c.speakH2.remove(u.Host)
+		c.direct(ctx, u, r, o, start, false)
+		return
+	}
 	if err == nil && resp.StatusCode == http.StatusMisdirectedRequest && resp.ProtoMajor == 2 {
 		// A connection shared by several hosts went to the wrong one: ask on one of its own.
 		resp.Body.Close()
@@ -42,9 +48,6 @@ func (c *Client) byNetHTTP(ctx context.Context, u *url.URL, r *Request, o *Outco
 		return
 	}
 	defer resp.Body.Close()
-	if resp.ProtoMajor != 2 {
-		c.speakH2.remove(u.Host)
-	}
 	o.Status = resp.StatusCode
 	o.Header = headerOf(resp.Header)
 	o.Wire = int64(len(o.Header))
