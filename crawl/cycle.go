@@ -258,6 +258,7 @@ func (c *Crawl) save() {
 	if c.err == nil {
 		c.tally()
 		c.fail(c.db.Commit())
+		c.parking.saves++
 	}
 	c.loop.added = 0
 }

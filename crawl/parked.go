@@ -43,6 +43,7 @@ type parked struct {
 	failure string  // of one that is over
 	key     uint64  // hash of withinHost
 	next    *parked // another one with this key
+	saves   int     // parking.saves at the time: what it wrote last is committed when there are more
 	place   int     // in the heap; -1: none
 }
 
@@ -51,6 +52,7 @@ type parking struct {
 	bySite map[store.SiteID]*parked
 	byHost map[uint64]*parked // by parked.key
 	due    heap.Heap[*parked] // those that are not over
+	saves  int                // windows that ended
 }
 
 func newParking() parking {
@@ -160,7 +162,7 @@ func (c *Crawl) park(cy *cycle, due time.Time) {
 	s := cy.site
 	c.parking.add(&parked{
 		run: cy.run, site: s.ID, cycle: cy.rec.Cycle, slot: cy.slot, open: cy.open, over: cy.closed,
-		due: due, since: cy.counted, seen: cy.seen, failure: cy.failure, key: parkedKey(withinHost(&s.Rules)),
+		due: due, since: cy.counted, seen: cy.seen, failure: cy.failure, key: parkedKey(withinHost(&s.Rules)), saves: c.parking.saves,
 	})
 	cy.run.cycles[cy.slot] = nil
 	c.drop(s)
@@ -257,11 +259,12 @@ func (c *Crawl) comingBack(now time.Time) bool {
 
 // comeBack reads back the next few sites whose hosts may be asked.
 func (c *Crawl) comeBack(now time.Time) {
-	if c.comingBack(now) {
-		c.save()
-	}
 	for n := 0; n < portion && c.comingBack(now); n++ {
-		c.unpark(c.parking.due.Items[0])
+		p := c.parking.due.Items[0]
+		if p.saves == c.parking.saves {
+			c.save()
+		}
+		c.unpark(p)
 	}
 }
 
@@ -306,7 +309,9 @@ func (r *run) forgetParked() {
 		}
 	}
 	if len(ps.bySite) == 0 {
+		saves := ps.saves
 		*ps = newParking() // maps that were large stay so
+		ps.saves = saves
 	}
 }
 
