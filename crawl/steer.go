@@ -54,7 +54,8 @@ type HostState struct {
 	LeftAlone  string        // why it is not asked any more in these cycles; "": it is
 }
 
-// Hosts tells how the hosts stand that cycles ask now, by name: up to limit of those after a name. O(hosts asked now).
+// Hosts tells how the hosts stand that cycles ask now, by name: up to limit of those after a name, but for those of
+// sites that are parked (parked.go), which wait. O(hosts asked now).
 func (c *Crawl) Hosts(after string, limit int) []HostState {
 	done := make(chan []HostState, 1)
 	l := c.loop
