@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 )
@@ -599,6 +600,11 @@ func unescapeAttr(dst, v []byte) (grown, text []byte) {
 		case 0:
 			dst = append(dst, "\ufffd"...)
 		case '&':
+			if r, n := numeric(v[i:]); n > 0 {
+				dst = utf8.AppendRune(dst, r)
+				i += n
+				continue
+			}
 			j := i + 1
 			for j < len(v) && (isLetter(v[j]) || '0' <= v[j] && v[j] <= '9') {
 				j++
@@ -621,6 +627,21 @@ func unescapeAttr(dst, v []byte) (grown, text []byte) {
 		i++
 	}
 	return dst, dst[start:]
+}
+
+// numeric reads the decimal character reference that b starts with, such as &#64; in addresses, and returns
+// how long it is; 0: there is none, or one that stands for another character than its number says.
+func numeric(b []byte) (r rune, n int) {
+	if len(b) < 4 || b[1] != '#' {
+		return 0, 0
+	}
+	for n = 2; n < len(b) && '0' <= b[n] && b[n] <= '9' && n < 9; n++ {
+		r = 10*r + rune(b[n]-'0')
+	}
+	if n == len(b) || b[n] != ';' || r < ' ' || 0x7f <= r && r < 0xa0 || !utf8.ValidRune(r) {
+		return 0, 0
+	}
+	return r, n + 1
 }
 
 // unescapeSlowly has the model's tokenizer resolve the character references of v.

@@ -126,7 +126,7 @@ var htmlSeeds = []string{
 	`<!-- <a> --><b>`, `<!--><b>`, `<!---><b>`, `<!--->--><b>`, `<!--a--!><b>`, `<!--a--!-><b>--><c>`, `<!-`, `<!`, `<!d><b>`, `<!DOCTYPE html><a>`, `<?x><a>`, `</ x><a>`, `</><a>`, `</`, `<`, `a<b`, `a < b <c>`,
 	`<script>a<b</script><b>`, `<script><!-- <script></script> --></script><b>`, `<script><!--<script><x></script>-><b></script><c>`, `<script><!-- <</script><b>`, `<SCRIPT></Script ><b>`, `<script><!--</script><b>--></script>`,
 	`<title>a<b>&amp;</title><textarea></textarea><style><a></style>`, `<iframe><a></iframe><noscript><a></noscript><xmp><a></xmp>`, `<plaintext><a></plaintext>`, `<noembed/><a></noembed>`,
-	"<a href=\"a\r\nb\x00c&copy;&copy=1&notit;&#x41;&lt;\">", `<a href="?a=1&b=2&c">`, `<a href="&quot;&'">`, `<a href=x'y">`, `<a href="x`, `<a href=x`, `<a hr`, `<a `, `<a"b=c href=d>`, `<meta charset="utf-8"/>`,
+	"<a href=\"a\r\nb\x00c&copy;&copy=1&notit;&#x41;&lt;\">", `<a href="?a=1&b=2&c">`, `<a href="&#64;&#064;x&#8217;&#31;&#128;&#160;&#55296;&#1114111;&#1114112;&#9999999;&#;&#6&#65">`, `<a href="&quot;&'">`, `<a href=x'y">`, `<a href="x`, `<a href=x`, `<a hr`, `<a `, `<a"b=c href=d>`, `<meta charset="utf-8"/>`,
 	"<a\x00 href=x>", "<h\u00e9 class=a>", `<![CDATA[<a>]]>`, `<a href="1"href="2">`, `<svg><title><a></title>`, `<script><!-- --><!-- <script ></script/></script>`,
 }
 
