@@ -134,9 +134,12 @@ func (s *server) needs(v *store.View, sites []Site, now time.Time, yield func(ne
 		site := &sites[i]
 		k := known[site.Name]
 		if k != nil {
-			c, err := v.Counters(k.ID)
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return err
+			var c *store.Counters
+			if k.CatchAll { // for no others they tell of trouble
+				var err error
+				if c, err = v.Counters(k.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+					return err
+				}
 			}
 			if what, why := trouble(k, c); what != "" {
 				n := need{site.Name, what, why}
