@@ -70,6 +70,8 @@ func TestFeed(t *testing.T) {
 		"?kind=content":         func(e *store.Event) bool { return e.Kind == "content" },
 		"?kind=list":            func(e *store.Event) bool { return e.Kind == "list" },
 		"?match=/20[0-9]{2}/":   func(e *store.Event) bool { return regexp.MustCompile("/20[0-9]{2}/").MatchString(e.URL) },
+		"?q=%20PAGE%20":         func(e *store.Event) bool { return strings.Contains(strings.ToLower(e.URL+" "+e.Title), "page") },
+		"?q=/2&kind=content":    func(e *store.Event) bool { return e.Kind == "content" && strings.Contains(e.URL+" "+e.Title, "/2") },
 		"?limit=3":              func(e *store.Event) bool { return true },
 		"?match=nothing-at-all": func(e *store.Event) bool { return false },
 	} {

@@ -627,7 +627,7 @@ func TestAdd(t *testing.T) {
 		t.Errorf("a look added a site: %+v", w.sites)
 	}
 	w.preview = nil
-	post(url.Values{"url": {"b.test/"}}).has("Its lists name no pages")
+	post(url.Values{"url": {"b.test/"}}).has("Its lists name no pages of this site")
 	post(url.Values{"url": {"a.test"}}).has("a.test is watched already")
 	post(url.Values{"url": {"ftp://b.test/"}}).has("is no URL")
 	c := browser(t)
