@@ -83,7 +83,7 @@ func mayWait(ctx huma.Context, next func(huma.Context)) {
 type listEventsIn struct {
 	Choice
 	After uint64 `query:"after" doc:"only events after this number"`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 	Wait  string `query:"wait" pattern:"^(([0-9]{1,6}([.][0-9]{1,6})?(ns|us|ms|s|m|h)){1,3}|0?)$" doc:"where there are none, wait for some for so long: 30s, at most 1m"`
 }
 
