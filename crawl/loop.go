@@ -32,6 +32,7 @@ type Loop struct {
 	added    int       // bytes of the URLs that became known in the window
 	saved    time.Time // when a window ended last
 	open     bool      // the window is to end windowTime after that at the latest
+	counter  counter
 
 	mu      sync.Mutex
 	running bool
@@ -118,6 +119,7 @@ func (l *Loop) work() {
 			c.look(now)
 		}
 		l.handOut(now)
+		l.counter.hosts(l.queue.Stats())
 		l.watch(now)
 		if !l.open && l.unsettled() { // what was settled without a request ends something, or lets it begin
 			continue
@@ -306,6 +308,7 @@ func (l *Loop) send(j *job) {
 		c.run.documents++
 	}
 	l.pool.out++
+	j.sent = l.clock.Now()
 	l.pool.jobs <- j
 }
 
@@ -333,6 +336,9 @@ func (l *Loop) take(j *job) {
 			j.out.Release()
 		}
 		return
+	}
+	if j.out != nil {
+		l.counter.answer(j, now.Sub(j.sent))
 	}
 	switch j.work {
 	case fetchRobots:

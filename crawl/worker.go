@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/netip"
 	"sync"
+	"time"
 
 	"forage/crawl/document"
 	"forage/crawl/scope"
@@ -17,6 +18,7 @@ type job struct {
 	item
 	ctx  context.Context // of the run that asks
 	host *host
+	sent time.Time // to the pool
 
 	request fetch.Request
 	read    document.Options

@@ -38,6 +38,8 @@ type Options struct {
 	Public    bool    // who has no token may read
 	Tokens    []Token // who has one of these may read, or write too
 
+	Metrics http.Handler // of /metrics; nil: there is none
+
 	Streams   int              // readers that wait for events at the same time; 0: 256
 	Readers   int              // who read the store at the same time; 0: 64
 	Heartbeat time.Duration    // between two signs of life to who reads a stream; 0: 15 s
@@ -86,6 +88,9 @@ func New(o Options) (http.Handler, error) {
 	s.feeds(mux)
 	s.ui(mux)
 	s.health(mux)
+	if o.Metrics != nil {
+		mux.Handle("GET /metrics", o.Metrics)
+	}
 	g, err := newGuard(&o, problems(mux))
 	if err != nil {
 		return nil, err

@@ -112,3 +112,12 @@ func (db *DB) EndReads() error {
 	})
 	return err
 }
+
+// Size returns how many bytes the database takes on the disk, what it is about to delete included. 0: it is not known.
+func (db *DB) Size() int64 {
+	if db.reads.enter() != nil {
+		return 0
+	}
+	defer db.reads.leave()
+	return int64(db.db.Metrics().DiskSpaceUsage())
+}

@@ -21,6 +21,7 @@ import (
 
 	"forage/crawl"
 	"forage/internal/printable"
+	"forage/metrics"
 	"forage/serve"
 	"forage/watch"
 	"forage/webhook"
@@ -81,6 +82,7 @@ moment, the same command goes on where it was.`,
 	f.StringVar(&w.addr, "addr", "", "address and port to listen at, instead of the file's; port 0: a free one")
 	f.Var((*delayFlag)(&w.delay), "delay", "least gap between two requests to a host, at all sites; 0: none")
 	f.Lookup("delay").DefValue = "as the file says, or 1s"
+	f.StringVar(&w.debug, "debug-addr", "", "address and port at which the profiles of Go are served, to whoever reaches it (/debug/pprof/)")
 	f.BoolVar(&check, "check", false, "only tell what is wrong in the file")
 	return cmd
 }
@@ -93,6 +95,7 @@ type watchFlags struct {
 	ff    fetchFlags
 	file  string
 	addr  string
+	debug string        // where profiles are served; "": nowhere
 	delay time.Duration // below 0: as the file says
 }
 
@@ -217,10 +220,25 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 		return err
 	}
 	reload := w.reloading(cmd, s, hooks, log)
-	handler, err := serve.New(w.serving(c, cr, served{s, reload}, l.Addr(), ending, log))
+	shown, err := metrics.New(metrics.Options{Crawl: cr, Webhooks: hooks, Log: log, Visits: func(yield func(string, int64, int64)) {
+		for _, st := range s.Sites() {
+			yield(st.Name, st.Late, st.Skipped)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	serving := w.serving(c, cr, served{s, reload}, l.Addr(), ending, log)
+	serving.Metrics = shown
+	handler, err := serve.New(serving)
 	if err != nil {
 		return badInput(err)
 	}
+	endDebug, err := debugAt(w.debug, log)
+	if err != nil {
+		return err
+	}
+	defer endDebug()
 	web := serve.Server(handler)
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(l) }()
@@ -236,10 +254,13 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 		stop() // where it cannot go on nothing is told any more
 		sent <- err
 	}()
+	covered := make(chan struct{})
+	go func() { shown.Run(ctx); close(covered) }()
 	err = s.Run(ctx)
 	notify(log, "STOPPING=1")
 	stop()
 	<-reloaded
+	<-covered
 	err = errors.Join(err, <-sent)
 	cr.HandBack()
 	close(ending)

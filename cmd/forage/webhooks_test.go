@@ -160,6 +160,15 @@ func TestWatchWebhook(t *testing.T) {
 	if l := list(); len(l) != 2 || l["team"]["url"] != hook.URL+"/…" || l["refused"]["state"] != "failing" && l["refused"]["state"] != "sending" || l["refused"]["backlog"] != 1.0 {
 		t.Errorf("list: %v", l)
 	}
+	res, err := http.Get(running.base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	if err != nil || !strings.Contains(string(shown), "forage_deliveries_total{result=\"accepted\",webhook=\"team\"}") {
+		t.Errorf("/metrics: %s, %v", shown, err)
+	}
 	if text := forage(0, "webhooks", "test", "team"); !strings.Contains(text, "accepted with 200") {
 		t.Errorf("test says %q", text)
 	}

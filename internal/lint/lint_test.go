@@ -64,6 +64,7 @@ var imports = map[string]string{
 	"serve":               "chart fetch/link internal/printable report store",
 	"watch":               "crawl crawl/plan crawl/scope fetch fetch/sitemap internal/machine internal/units revisit revisit/paper store webhook", // what a target is
 	"webhook":             "fetch internal/printable report store",
+	"metrics":             "crawl crawl/plan fetch store webhook",
 	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",
@@ -88,7 +89,7 @@ var imports = map[string]string{
 	"internal/realsites":  "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
-		"store crawl crawl/plan crawl/scope control export inspect lab report serve watch webhook",
+		"store crawl crawl/plan crawl/scope control export inspect lab metrics report serve watch webhook",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
@@ -96,22 +97,24 @@ var everywhere = []string{"internal/heap", "internal/spell"}
 
 // modules are the third-party modules that the project may import, each with its reason.
 var modules = map[string]string{
-	"github.com/spf13/cobra":            "command line: help, completions, suggestions",
-	"github.com/spf13/pflag":            "flag values of our own (sizes, budgets), as cobra wants them",
-	"github.com/cockroachdb/pebble/v2":  "the store: a key-value engine with crash tests of its own",
-	"github.com/klauspost/compress":     "zstd, and gzip and deflate faster than the standard library's",
-	"github.com/andybalholm/brotli":     "br content encoding",
-	"github.com/nlnwa/whatwg-url":       "URL parsing as browsers do it",
-	"github.com/danielgtaylor/huma/v2":  "the API of the service, and its OpenAPI made from the handlers",
-	"golang.org/x/net":                  "HTML tokenizer, charset detection, public suffix list",
-	"golang.org/x/text":                 "character encodings",
-	"golang.org/x/term":                 "whether stderr is a terminal, and how wide",
-	"golang.org/x/sys":                  "memory maps, peak memory, locks",
-	"github.com/cespare/xxhash/v2":      "fast 64-bit hashes that are the same everywhere",
-	"github.com/schollz/progressbar/v3": "progress bars on terminals",
-	"gonum.org/v1/plot":                 "the lab's SVG figures",
-	"github.com/goccy/go-yaml":          "forage.yaml, with line and column of what is wrong",
-	"github.com/rogpeppe/go-internal":   "script tests of the whole program",
+	"github.com/spf13/cobra":              "command line: help, completions, suggestions",
+	"github.com/spf13/pflag":              "flag values of our own (sizes, budgets), as cobra wants them",
+	"github.com/cockroachdb/pebble/v2":    "the store: a key-value engine with crash tests of its own",
+	"github.com/klauspost/compress":       "zstd, and gzip and deflate faster than the standard library's",
+	"github.com/andybalholm/brotli":       "br content encoding",
+	"github.com/nlnwa/whatwg-url":         "URL parsing as browsers do it",
+	"github.com/danielgtaylor/huma/v2":    "the API of the service, and its OpenAPI made from the handlers",
+	"github.com/prometheus/client_golang": "metrics in the format of Prometheus; the store's engine has it, too",
+	"github.com/prometheus/common":        "the same, as text",
+	"golang.org/x/net":                    "HTML tokenizer, charset detection, public suffix list",
+	"golang.org/x/text":                   "character encodings",
+	"golang.org/x/term":                   "whether stderr is a terminal, and how wide",
+	"golang.org/x/sys":                    "memory maps, peak memory, locks",
+	"github.com/cespare/xxhash/v2":        "fast 64-bit hashes that are the same everywhere",
+	"github.com/schollz/progressbar/v3":   "progress bars on terminals",
+	"gonum.org/v1/plot":                   "the lab's SVG figures",
+	"github.com/goccy/go-yaml":            "forage.yaml, with line and column of what is wrong",
+	"github.com/rogpeppe/go-internal":     "script tests of the whole program",
 }
 
 // decisions are pure: they open no socket and no file, read no clock, and use no global chance.
