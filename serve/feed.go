@@ -61,10 +61,45 @@ func (s *server) feeds(mux *http.ServeMux) {
 	}
 }
 
+// lastEvent is what the last event of a store is called.
+type lastEvent struct {
+	seq uint64
+	id  string
+}
+
+// lastEvent returns the number and the id of the last event: another store, or the same one as it was once, does not have both. It
+// reads them when there is another one.
+func (s *server) lastEvent() (*lastEvent, error) {
+	seq := s.DB.LastEvent()
+	if e := s.last.Load(); e != nil && e.seq == seq {
+		return e, nil
+	}
+	e := &lastEvent{seq: seq}
+	if seq == 0 {
+		return e, nil
+	}
+	err := s.read(func(v *store.View) error {
+		return v.Events(seq-1, func(last *store.Event) bool {
+			if last.Seq == seq { // else it is not kept any more
+				e.id = last.ID()
+			}
+			return false
+		})
+	})
+	if err == nil {
+		s.last.Store(e)
+	}
+	return e, err
+}
+
 // feed answers with a feed. One that has not changed is not made, and nothing is read for it: its tag tells what was
 // asked for, and which event was the last.
 func (s *server) feed(w http.ResponseWriter, r *http.Request, contentType string, write func(io.Writer, *feed) error) {
-	last := s.DB.LastEvent() // before what is read, so that nothing newer is taken for what this tag stands for
+	last, err := s.lastEvent() // before what is read, so that nothing newer is taken for what this tag stands for
+	if err != nil {
+		writeError(w, err)
+		return
+	}
 	query := r.URL.Query()
 	query.Del("token")
 	home := s.PublicURL
@@ -76,13 +111,13 @@ func (s *server) feed(w http.ResponseWriter, r *http.Request, contentType string
 		f.self += "?" + query.Encode()
 		f.id += "?" + query.Encode()
 	}
-	tag := fmt.Sprintf(`"%x-%016x"`, last, xxhash.Sum64String(s.Version+"\x00"+f.self))
+	tag := fmt.Sprintf(`"%x-%016x"`, last.seq, xxhash.Sum64String(s.Version+"\x00"+last.id+"\x00"+f.self))
 	w.Header().Set("ETag", tag)
 	if hasTag(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	err := s.readFeed(f, r.PathValue("site"), query)
+	err = s.readFeed(f, r.PathValue("site"), query)
 	if err != nil {
 		w.Header().Del("ETag")
 		writeError(w, err)

@@ -1,17 +1,22 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"forage/crawl/plan"
 	"forage/store"
 )
 
@@ -152,6 +157,88 @@ func TestFeedUnchanged(t *testing.T) {
 			t.Errorf("%s: an error has a tag", path)
 		}
 	}
+}
+
+// TestFeedReplaced: the tag of a feed is none of another store that has as many events.
+func TestFeedReplaced(t *testing.T) {
+	tags := map[string]bool{}
+	for _, url := range []string{"http://a.test/1", "http://a.test/2"} {
+		db, s := newStore(t)
+		srv := serving(t, Options{DB: db, PublicURL: "https://forage.example/", Public: true})
+		for range 2 { // it stays while the store does
+			tags[ask(t, "GET", srv.URL+"/feed.atom", "").header.Get("ETag")] = true
+		}
+		publish(t, db, s, url, nil)
+		for range 2 {
+			tags[ask(t, "GET", srv.URL+"/feed.atom", "").header.Get("ETag")] = true
+		}
+	}
+	if len(tags) != 3 {
+		t.Errorf("tags %v: want one of empty stores, which have the same feed, and one of each other", tags)
+	}
+}
+
+// BenchmarkFeedUnchanged asks for a feed that has not changed, by HTTP and many at a time, while a crawl writes and events come: how
+// many 304 are there a second, and what does each cost in time of the processor, client included?
+func BenchmarkFeedUnchanged(b *testing.B) {
+	bl := newBlog(b)
+	bl.next(b)
+	bl.next(b)
+	srv := serving(b, Options{DB: bl.crawl.DB()})
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	crawled := 0
+	go func() { // a full recrawl after another, from one week to the next and back
+		defer close(stopped)
+		for week := 2; ; week = 5 - week {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := bl.web.Switch(week); err != nil {
+				b.Error(err)
+				return
+			}
+			res, err := bl.crawl.Revisit(context.Background(), plan.Plan{Full: true}, bl.options())
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			crawled += int(res.Fetched)
+		}
+	}()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	var unchanged, changed atomic.Int64
+	b.SetParallelism(8)
+	b.ResetTimer()
+	b.RunParallel(func(p *testing.PB) {
+		tag := ""
+		for p.Next() {
+			r, err := http.NewRequest("GET", srv.URL+"/feed.atom", nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.Header.Set("If-None-Match", tag)
+			res, err := client.Do(r)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+			if tag = res.Header.Get("ETag"); res.StatusCode == http.StatusNotModified {
+				unchanged.Add(1)
+			} else {
+				changed.Add(1)
+			}
+		}
+	})
+	b.StopTimer()
+	close(stop)
+	<-stopped
+	b.ReportMetric(float64(unchanged.Load())/b.Elapsed().Seconds(), "304/s")
+	b.ReportMetric(float64(changed.Load()), "changed")
+	b.ReportMetric(float64(crawled)/b.Elapsed().Seconds(), "fetches/s")
 }
 
 // TestFeedHostile has pages with titles and URLs of strangers: they are text in a feed that can be read.

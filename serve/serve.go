@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -58,6 +59,7 @@ const (
 
 type server struct {
 	Options
+	last     atomic.Pointer[lastEvent]
 	streams  chan struct{} // holds one for each reader that waits
 	readers  chan struct{} // holds one for each reader that reads the store
 	changes  sync.Mutex    // held from reading settings to writing them changed

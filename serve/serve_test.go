@@ -71,7 +71,7 @@ func tellReady(t *testing.T, db *store.DB, site string, n int) {
 }
 
 // serving serves a store on this machine.
-func serving(t *testing.T, o Options) *httptest.Server {
+func serving(t testing.TB, o Options) *httptest.Server {
 	t.Helper()
 	if o.Tokens == nil && !o.Public {
 		o.Loopback = true
@@ -161,7 +161,7 @@ type blog struct {
 	week  int
 }
 
-func newBlog(t *testing.T) *blog {
+func newBlog(t testing.TB) *blog {
 	t.Helper()
 	web, err := replay.New(snap.Blog(rand.New(rand.NewPCG(1, 0)), 6), 0, false)
 	if err != nil {
@@ -187,13 +187,13 @@ func (b *blog) options() crawl.Options {
 }
 
 // next has a week pass, and finds what it brought.
-func (b *blog) next(t *testing.T) {
+func (b *blog) next(t testing.TB) {
 	t.Helper()
 	b.few(t, 40)
 }
 
 // few is next with so many old documents.
-func (b *blog) few(t *testing.T, budget int) {
+func (b *blog) few(t testing.TB, budget int) {
 	t.Helper()
 	b.week++
 	if err := b.web.Switch(b.week); err != nil {
