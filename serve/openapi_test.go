@@ -104,14 +104,14 @@ func TestOpenAPI(t *testing.T) {
 	host := sites[0].Name
 	w := &watched{sites: []Site{{Name: host, Settings: Settings{URL: b.url + "/"}, Due: time.Unix(1_700_000_000, 0)}, {Name: "new.test"}}}
 	w.asked = []*report.Asked{{Host: host, Next: time.Now().Add(time.Hour), Failures: 2}}
-	srv := serving(t, Options{DB: db, Watch: w})
+	srv := serving(t, Options{DB: db, Watch: w, Webhooks: sending(t, db, 410)})
 	doc := get[described](t, srv.URL+"/api/v1/openapi.json")
 	if v := get[struct{ OpenAPI string }](t, srv.URL+"/api/v1/openapi.json").OpenAPI; !strings.HasPrefix(v, "3.1") {
 		t.Errorf("OpenAPI %q", v)
 	}
 	check := func(method, path, query string, status int) {
 		t.Helper()
-		at := strings.ReplaceAll(path, "{site}", url.PathEscape(host)) + query
+		at := strings.NewReplacer("{site}", url.PathEscape(host), "{name}", "team").Replace(path) + query
 		a := ask(t, strings.ToUpper(method), srv.URL+at, "")
 		if a.status != status {
 			t.Errorf("%s %s: %d %s, want %d", method, at, a.status, a.body, status)
@@ -160,6 +160,11 @@ func TestOpenAPI(t *testing.T) {
 	check("post", "/api/v1/pause", "", 200)
 	check("post", "/api/v1/resume", "", 200)
 	check("post", "/api/v1/reload", "", 200)
+	check("get", "/api/v1/webhooks", "", 200)
+	check("get", "/api/v1/webhooks/{name}", "", 200)
+	check("post", "/api/v1/webhooks/{name}/test", "", 200)
+	check("get", "/api/v1/webhooks/{name}", "", 200)
+	check("post", "/api/v1/webhooks/{name}/enable", "", 200)
 	w.reload = &FileError{[]string{"forage.yaml:1:1: wrong", "forage.yaml:2:1: wrong too"}}
 	check("post", "/api/v1/reload", "", 422)
 	check("get", "/api/v1/pages", "?limit=0", 422)

@@ -26,6 +26,7 @@ import (
 
 	"forage/report"
 	"forage/store"
+	"forage/webhook"
 )
 
 // Options say what is served, and to whom. The zero value of a field means the default.
@@ -39,7 +40,8 @@ type Options struct {
 	Public    bool    // who has no token may read
 	Tokens    []Token // who has one of these may read, or write too
 
-	Metrics http.Handler // of /metrics; nil: there is none
+	Webhooks *webhook.Sender // nil: there are none
+	Metrics  http.Handler    // of /metrics; nil: there is none
 
 	Streams   int              // readers that wait for events at the same time; 0: 256
 	Readers   int              // who read the store at the same time; 0: 64
@@ -120,6 +122,7 @@ func (s *server) api(mux *http.ServeMux) {
 	s.found(api)
 	s.pages(api)
 	s.status(api)
+	s.webhooks(api)
 	describeProblems(api.OpenAPI())
 }
 

@@ -14,8 +14,8 @@ import (
 	"forage/store"
 )
 
-// A Status is how a target is.
-type Status struct {
+// A TargetStatus is how a target is.
+type TargetStatus struct {
 	Name      string     `json:"name"`
 	URL       *string    `json:"url" doc:"without path and query, which may be secret; null: no service runs that knows it"`
 	Sites     []string   `json:"sites" nullable:"false" doc:"of which it gets events; none: of all"`
@@ -31,12 +31,12 @@ type Status struct {
 	Lost      int64      `json:"lost" doc:"events that were dropped before they were looked at"`
 	Since     *time.Time `json:"failing_since" doc:"since when nothing was accepted"`
 	Next      *time.Time `json:"next" doc:"when the next attempt is; null: when there is something to send"`
-	Last      *Result    `json:"last" doc:"the latest attempt"`
+	Last      *Attempt   `json:"last" doc:"the latest attempt"`
 }
 
 // newStatus tells how a target is by what the store has of it.
-func newStatus(name string, st *state, letters map[uint64]letter, last uint64) *Status {
-	s := &Status{
+func newStatus(name string, st *state, letters map[uint64]letter, last uint64) *TargetStatus {
+	s := &TargetStatus{
 		Name: name, Sites: []string{}, Types: []string{}, State: "stopped", Position: st.Seq, Behind: last - min(st.Seq, last),
 		Delivered: st.Delivered, GivenUp: st.Dead, Lost: st.Lost, Last: st.Last,
 	}
@@ -61,7 +61,7 @@ func newStatus(name string, st *state, letters map[uint64]letter, last uint64) *
 }
 
 // status tells how the target is. v is not read for the backlog where it is nil.
-func (t *sending) status(v *store.View) (*Status, error) {
+func (t *sending) status(v *store.View) (*TargetStatus, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := newStatus(t.target.Name, &t.state, t.letters, t.DB.LastEvent())
@@ -96,9 +96,9 @@ func (t *sending) status(v *store.View) (*Status, error) {
 }
 
 // List tells how all targets are, by name.
-func (s *Sender) List() ([]*Status, error) {
+func (s *Sender) List() ([]*TargetStatus, error) {
 	v := s.DB.Snapshot()
-	all := []*Status{}
+	all := []*TargetStatus{}
 	var failed error
 	for _, t := range s.all() {
 		one, err := t.status(v)
@@ -108,7 +108,7 @@ func (s *Sender) List() ([]*Status, error) {
 }
 
 // Status tells how a target is. Error: ErrNotFound.
-func (s *Sender) Status(name string) (*Status, error) {
+func (s *Sender) Status(name string) (*TargetStatus, error) {
 	t, err := s.named(name)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (s *Sender) named(name string) (*sending, error) {
 }
 
 // Stored tells how the targets are that a store knows, while no Sender runs.
-func Stored(v *store.View) ([]*Status, error) {
+func Stored(v *store.View) ([]*TargetStatus, error) {
 	_, last, err := v.EventsKept()
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func Stored(v *store.View) ([]*Status, error) {
 		}
 		return failed == nil
 	})
-	all := []*Status{}
+	all := []*TargetStatus{}
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		all = append(all, newStatus(name, states[name], letters[name], last))
 	}
@@ -175,7 +175,7 @@ func Stored(v *store.View) ([]*Status, error) {
 
 // Test sends one event that is none to a target, whatever waits, and returns what came of it. Where it is accepted,
 // what waits for another attempt is sent at once. Error: ErrNotFound.
-func (s *Sender) Test(ctx context.Context, name string) (*Result, error) {
+func (s *Sender) Test(ctx context.Context, name string) (*Attempt, error) {
 	t, err := s.named(name)
 	if err != nil {
 		return nil, err
@@ -207,8 +207,8 @@ func (s *Sender) Enable(name string) error {
 	})
 }
 
-// A Choice is of events that are to be sent again: those that are named, or else.
-type Choice struct {
+// A Redelivery is of events that are to be sent again: those that are named, or else.
+type Redelivery struct {
 	Events []uint64 `json:"events,omitempty" nullable:"false" maxItems:"1000" doc:"numbers of events, whether they are for the target or not"`
 	Dead   bool     `json:"dead,omitempty" doc:"all dead letters"`
 	After  *uint64  `json:"after,omitempty" doc:"all for the target after this number, though they have been sent"`
@@ -216,7 +216,7 @@ type Choice struct {
 
 // Redeliver has events sent to a target again, with the ids that they have, before others. It returns when that
 // cannot be lost any more, and how many dead letters or named events there are. Errors: ErrNotFound, ErrInvalid.
-func (s *Sender) Redeliver(name string, c Choice) (n int, err error) {
+func (s *Sender) Redeliver(name string, c Redelivery) (n int, err error) {
 	if len(c.Events) == 0 && !c.Dead && c.After == nil {
 		return 0, fmt.Errorf("%w: name events, or dead letters, or after which event to begin again", ErrInvalid)
 	}

@@ -45,9 +45,9 @@ func newPoster(t *Target, agent string, dial func(context.Context, string, strin
 }
 
 // post sends a body once.
-func (p *poster) post(ctx context.Context, id string, body []byte) Result {
+func (p *poster) post(ctx context.Context, id string, body []byte) Attempt {
 	start := time.Now()
-	res := Result{At: start.UTC(), Event: id}
+	res := Attempt{At: start.UTC(), Event: id}
 	var err error
 	res.Status, res.retryAfter, err = p.attempt(ctx, id, start.Unix(), body)
 	res.Took = time.Since(start)

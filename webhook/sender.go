@@ -367,12 +367,12 @@ func (t *sending) run(ctx context.Context) {
 		case w.wait > 0:
 			sleep(ctx, w.wait, t.wake)
 		default:
-			var res Result
+			var res Attempt
 			body, err := w.writer.body(report.NewEvent(w.event))
 			if err == nil {
 				res = w.poster.post(attempts, w.event.ID(), body)
 			} else {
-				res = Result{At: time.Now().UTC(), Event: w.event.ID(), Error: err.Error()}
+				res = Attempt{At: time.Now().UTC(), Event: w.event.ID(), Error: err.Error()}
 			}
 			t.answered(w, &res, attempts.Err() != nil)
 		}
@@ -468,7 +468,7 @@ func (t *sending) readOn(v *store.View) (more bool, err error) {
 }
 
 // answered takes in what came of an attempt. cut: it was given up because the process ends, and is as if it had not been.
-func (t *sending) answered(w work, r *Result, cut bool) {
+func (t *sending) answered(w work, r *Attempt, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.busy = false

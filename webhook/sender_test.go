@@ -318,18 +318,18 @@ func TestGivesUp(t *testing.T) {
 
 		// It is sent again, before what comes, and is no dead letter any more; nor after a restart.
 		h.says(nil)
-		if n, err := s.Redeliver("t", Choice{Dead: true}); n != 1 || err != nil {
+		if n, err := s.Redeliver("t", Redelivery{Dead: true}); n != 1 || err != nil {
 			t.Errorf("Redeliver: %d, %v", n, err)
 		}
 		synctest.Wait()
 		stop()
 		s = b.sender(Options{Dial: lan.Dial}, target)
 		stop = running(t, s)
-		if n, err := s.Redeliver("t", Choice{Dead: true}); n != 0 || err != nil {
+		if n, err := s.Redeliver("t", Redelivery{Dead: true}); n != 0 || err != nil {
 			t.Errorf("Redeliver: %d, %v", n, err)
 		}
 		after := uint64(1)
-		if _, err := s.Redeliver("t", Choice{After: &after, Events: []uint64{3, 1}}); err != nil {
+		if _, err := s.Redeliver("t", Redelivery{After: &after, Events: []uint64{3, 1}}); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
@@ -340,12 +340,12 @@ func TestGivesUp(t *testing.T) {
 			t.Errorf("%+v, %v", st, err)
 		}
 		tooFar := uint64(4)
-		for _, c := range []Choice{{}, {Events: []uint64{4}}, {Events: []uint64{0}}, {After: &tooFar}} {
+		for _, c := range []Redelivery{{}, {Events: []uint64{4}}, {Events: []uint64{0}}, {After: &tooFar}} {
 			if _, err := s.Redeliver("t", c); !errors.Is(err, ErrInvalid) {
 				t.Errorf("Redeliver %+v: %v", c, err)
 			}
 		}
-		if _, err := s.Redeliver("u", Choice{Dead: true}); !errors.Is(err, ErrNotFound) {
+		if _, err := s.Redeliver("u", Redelivery{Dead: true}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Redeliver: %v", err)
 		}
 		stop()

@@ -17,8 +17,9 @@ const (
 	leastTries  = 3
 )
 
-// A Result is what came of an attempt.
-type Result struct {
+// An Attempt is what came of sending an event once.
+type Attempt struct {
+	_      struct{}      `nullable:"true"`
 	At     time.Time     `json:"at"`
 	Event  string        `json:"event" doc:"its id"`
 	Status int           `json:"status" doc:"0: there was no answer"`
@@ -30,20 +31,20 @@ type Result struct {
 }
 
 // ok reports whether the target has accepted the event.
-func (r *Result) ok() bool { return r.Error == "" }
+func (r *Attempt) ok() bool { return r.Error == "" }
 
 // A state is what the store has of a target. Times are Unix seconds, 0: none.
 type state struct {
-	Seq       uint64  `json:"seq"`                // what up to here is for the target has been sent, or given up
-	URL       string  `json:"url,omitempty"`      // hash of the one that Disabled is of
-	Disabled  string  `json:"disabled,omitempty"` // why nothing is sent; "": it is
-	Failing   int64   `json:"failing,omitempty"`  // since when nothing was accepted
-	Tries     int     `json:"tries,omitempty"`    // failures of the event that is the next
-	Next      int64   `json:"next,omitempty"`     // nothing is sent before
-	Delivered int64   `json:"delivered,omitempty"`
-	Dead      int64   `json:"dead,omitempty"` // given up, in all
-	Lost      int64   `json:"lost,omitempty"` // events that were dropped before they were looked at
-	Last      *Result `json:"last,omitempty"`
+	Seq       uint64   `json:"seq"`                // what up to here is for the target has been sent, or given up
+	URL       string   `json:"url,omitempty"`      // hash of the one that Disabled is of
+	Disabled  string   `json:"disabled,omitempty"` // why nothing is sent; "": it is
+	Failing   int64    `json:"failing,omitempty"`  // since when nothing was accepted
+	Tries     int      `json:"tries,omitempty"`    // failures of the event that is the next
+	Next      int64    `json:"next,omitempty"`     // nothing is sent before
+	Delivered int64    `json:"delivered,omitempty"`
+	Dead      int64    `json:"dead,omitempty"` // given up, in all
+	Lost      int64    `json:"lost,omitempty"` // events that were dropped before they were looked at
+	Last      *Attempt `json:"last,omitempty"`
 }
 
 // A letter is what the store has of one event for a target: a dead letter, or one that is to be sent again.
@@ -62,7 +63,7 @@ func (s *state) accepted() {
 
 // failed notes a failure at now of an event that is to be sent since a time, and reports whether it is given up. chance
 // is in [0, 1).
-func (s *state) failed(now time.Time, since store.Time, r *Result, chance float64) (dead bool) {
+func (s *state) failed(now time.Time, since store.Time, r *Attempt, chance float64) (dead bool) {
 	at := now.Unix()
 	if s.Failing == 0 || s.Failing > at { // the clock may have been set back
 		s.Failing = at

@@ -13,7 +13,7 @@ func TestFailed(t *testing.T) {
 	for _, chance := range []float64{0, .5, .999999} {
 		var s state
 		now, tries, last := begin, 0, time.Duration(0)
-		for tries++; !s.failed(now, begin.Unix(), &Result{Status: 500}, chance); tries++ {
+		for tries++; !s.failed(now, begin.Unix(), &Attempt{Status: 500}, chance); tries++ {
 			wait := s.wait(now)
 			if want := min(firstWait<<min(tries-1, 20), longestWait); wait < want*3/4 || wait > want*5/4+time.Second {
 				if now.Add(wait) != begin.Add(giveUp) {
@@ -33,14 +33,14 @@ func TestFailed(t *testing.T) {
 		}
 		// The next one has waited as long, and is tried leastTries times all the same.
 		for i := range leastTries {
-			if dead := s.failed(now, begin.Unix(), &Result{Status: 500}, chance); dead != (i == leastTries-1) {
+			if dead := s.failed(now, begin.Unix(), &Attempt{Status: 500}, chance); dead != (i == leastTries-1) {
 				t.Errorf("chance %v: the next event is given up: %v, after attempt %d", chance, dead, i+1)
 			}
 			now = now.Add(s.wait(now))
 		}
 		// One of an hour ago is not given up for what was before it.
 		for range leastTries {
-			if s.failed(now, now.Add(-time.Hour).Unix(), &Result{}, chance) {
+			if s.failed(now, now.Add(-time.Hour).Unix(), &Attempt{}, chance) {
 				t.Error("given up after an hour")
 			}
 		}
@@ -54,11 +54,11 @@ func TestFailed(t *testing.T) {
 func TestFailedOdd(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var s state
-	s.failed(now, now.Unix(), &Result{Status: 429, retryAfter: 10 * time.Minute}, 0)
+	s.failed(now, now.Unix(), &Attempt{Status: 429, retryAfter: 10 * time.Minute}, 0)
 	if w := s.wait(now); w != 10*time.Minute {
 		t.Errorf("Retry-After of 10 minutes: waits %v", w)
 	}
-	s.failed(now, now.Unix(), &Result{Status: 429, retryAfter: 1000 * time.Hour}, 0)
+	s.failed(now, now.Unix(), &Attempt{Status: 429, retryAfter: 1000 * time.Hour}, 0)
 	if w := s.wait(now); w != longestWait {
 		t.Errorf("Retry-After of 1000 hours: waits %v", w)
 	}
@@ -66,13 +66,13 @@ func TestFailedOdd(t *testing.T) {
 		t.Errorf("a clock that was set back: waits %v", w)
 	}
 	s = state{}
-	if s.failed(now, now.Unix(), &Result{Status: http.StatusGone}, 0); s.Disabled == "" {
+	if s.failed(now, now.Unix(), &Attempt{Status: http.StatusGone}, 0); s.Disabled == "" {
 		t.Error("410 does not disable")
 	}
 	s = state{}
-	s.failed(now, now.Add(1000*time.Hour).Unix(), &Result{}, 0) // an event of a clock that was set back
-	s.failed(now, now.Add(1000*time.Hour).Unix(), &Result{}, 0)
-	if !s.failed(now.Add(giveUp), now.Add(1000*time.Hour).Unix(), &Result{}, 0) {
+	s.failed(now, now.Add(1000*time.Hour).Unix(), &Attempt{}, 0) // an event of a clock that was set back
+	s.failed(now, now.Add(1000*time.Hour).Unix(), &Attempt{}, 0)
+	if !s.failed(now.Add(giveUp), now.Add(1000*time.Hour).Unix(), &Attempt{}, 0) {
 		t.Error("an event from the future is never given up")
 	}
 }

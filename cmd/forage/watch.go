@@ -229,7 +229,7 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 		return err
 	}
 	serving := w.serving(c, cr, served{s, reload}, l.Addr(), ending, log)
-	serving.Metrics = shown
+	serving.Metrics, serving.Webhooks = shown, hooks
 	handler, err := serve.New(serving)
 	if err != nil {
 		return badInput(err)

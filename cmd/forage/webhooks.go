@@ -61,7 +61,7 @@ accepted, how many were given up (dead letters), and what came of the latest att
 		Example: "  forage webhooks list --json",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			show := func(all []*webhook.Status) error {
+			show := func(all []*webhook.TargetStatus) error {
 				if !asJSON {
 					return showWebhooks(cmd, all)
 				}
@@ -94,7 +94,7 @@ accepted, how many were given up (dead letters), and what came of the latest att
 }
 
 // showWebhooks prints a table of webhooks.
-func showWebhooks(cmd *cobra.Command, all []*webhook.Status) error {
+func showWebhooks(cmd *cobra.Command, all []*webhook.TargetStatus) error {
 	out := printable.Writer(cmd.OutOrStdout())
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "no webhooks")
@@ -116,7 +116,7 @@ func showWebhooks(cmd *cobra.Command, all []*webhook.Status) error {
 }
 
 // resultText says what came of an attempt.
-func resultText(r *webhook.Result) string {
+func resultText(r *webhook.Attempt) string {
 	if r.Error != "" {
 		return r.Error
 	}
@@ -170,7 +170,7 @@ in their order. It returns when that cannot be lost any more; 'list' tells how i
 		Example: "  forage webhooks redeliver team 120 121\n  forage webhooks redeliver team --dead\n  forage webhooks redeliver team --after 100",
 		Args:    arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c := webhook.Choice{Dead: dead}
+			c := webhook.Redelivery{Dead: dead}
 			if cmd.Flags().Changed("after") {
 				c.After = &after
 			}

@@ -61,7 +61,7 @@ var imports = map[string]string{
 	"control":             "",
 	"chart":               "",
 	"report":              "crawl/plan graph internal/printable retain revisit store",
-	"serve":               "chart fetch/link internal/printable report store",
+	"serve":               "chart fetch/link internal/printable report store webhook",
 	"watch":               "crawl crawl/plan crawl/scope fetch fetch/sitemap internal/machine internal/units revisit revisit/paper store webhook", // what a target is
 	"webhook":             "fetch internal/printable report store",
 	"metrics":             "crawl crawl/plan fetch store webhook",
