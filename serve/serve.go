@@ -66,7 +66,8 @@ type server struct {
 	readers  chan struct{} // holds one for each reader that reads the store
 	changes  sync.Mutex    // held from reading settings to writing them changed
 	tally    *tally        // what pages tell by days
-	insights insights
+	insights kept[*report.Insight]
+	found    kept[*report.Discovery] // with as many hubs as are told of
 }
 
 // New returns a handler of all paths of the service. The error is that of a PublicURL which is none, or of an empty token.
@@ -119,7 +120,7 @@ func (s *server) api(mux *http.ServeMux) {
 	api := humago.New(mux, config)
 	s.events(api)
 	s.sites(api)
-	s.found(api)
+	s.foundAt(api)
 	s.pages(api)
 	s.status(api)
 	s.webhooks(api)

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -27,48 +26,6 @@ const (
 	shownRobots  = 8 << 10 // bytes
 	fewDocuments = 20_000  // of a site of so many it is counted why documents wait or failed
 )
-
-// insights are what was worked out of sites, until they have another cycle.
-type insights struct {
-	mu   sync.Mutex
-	kept map[store.SiteID]*keptInsight
-}
-
-type keptInsight struct {
-	cycle store.Cycle
-	at    store.Time
-	*report.Insight
-}
-
-// maxInsights bounds how many are kept.
-const maxInsights = 64
-
-// of returns the insight of a site.
-func (in *insights) of(v *store.View, k *store.Site) (*report.Insight, error) {
-	in.mu.Lock()
-	have := in.kept[k.ID]
-	in.mu.Unlock()
-	if have != nil && have.cycle == k.LastCycle && have.at == k.CrawledAt {
-		return have.Insight, nil
-	}
-	fresh, err := report.NewInsight(v, k.ID, siteHubs)
-	if err != nil {
-		return nil, err
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.kept == nil {
-		in.kept = map[store.SiteID]*keptInsight{}
-	}
-	if len(in.kept) >= maxInsights && in.kept[k.ID] == nil {
-		for id := range in.kept { // any of them
-			delete(in.kept, id)
-			break
-		}
-	}
-	in.kept[k.ID] = &keptInsight{k.LastCycle, k.CrawledAt, fresh}
-	return fresh, nil
-}
 
 // A sitePage is what the page of a site shows.
 type sitePage struct {
@@ -190,7 +147,7 @@ func (s *server) fillSite(v *store.View, f *uiFrame, p *sitePage, k *store.Site,
 	}
 	p.LeftOut = p.Counts.LeftOutGroups[:min(len(p.Counts.LeftOutGroups), shownGroups)]
 	p.MoreOut = len(p.Counts.LeftOutGroups) - len(p.LeftOut)
-	if p.Insight, err = s.insights.of(v, k); err != nil {
+	if p.Insight, err = s.insights.of(k, func() (*report.Insight, error) { return report.NewInsight(v, k.ID, siteHubs) }); err != nil {
 		return err
 	}
 	p.insight(f.Now)
