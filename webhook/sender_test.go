@@ -408,6 +408,35 @@ func TestGone(t *testing.T) {
 	})
 }
 
+// TestAhead: while nothing can be written, a target gets only as many events as may come again after a kill.
+func TestAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lan := fetchtest.New()
+		b := newBase(t)
+		h := newHook()
+		srv := lan.Server("127.0.0.1:0", h)
+		s := b.sender(Options{Dial: lan.Dial}, Target{Name: "t", URL: srv.URL})
+		full := make(chan struct{}) // closed when the disk has room
+		s.Write = func(f func(*store.DB) error) error { <-full; return b.write(f) }
+		for range 100 {
+			b.tell("site.ready a.test")
+		}
+		stop := running(t, s)
+		time.Sleep(time.Hour)
+		if n := len(h.seqs()); n < maxAhead || n > 2*maxAhead {
+			t.Errorf("%d events were sent, want from %d to %d", n, maxAhead, 2*maxAhead)
+		}
+		close(full)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		if n := len(h.seqs()); n != 100 {
+			t.Errorf("%d events were sent, want 100", n)
+		}
+		stop()
+		srv.Close()
+	})
+}
+
 // TestTestHurries: where a test is accepted what failed before is sent at once.
 func TestTestHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
