@@ -210,7 +210,7 @@ func (s *Sender) Enable(name string) error {
 // A Redelivery is of events that are to be sent again: those that are named, or else.
 type Redelivery struct {
 	Events []uint64 `json:"events,omitempty" nullable:"true" maxItems:"1000" doc:"numbers of events, whether they are for the target or not"`
-	Dead   bool     `json:"dead,omitempty" doc:"all dead letters"`
+	Dead   bool     `json:"dead,omitempty" nullable:"true" doc:"all dead letters"`
 	After  *uint64  `json:"after,omitempty" doc:"all for the target after this number, though they have been sent"`
 }
 
