@@ -211,7 +211,7 @@ func (s *Sender) Enable(name string) error {
 type Redelivery struct {
 	Events []uint64 `json:"events,omitempty" nullable:"true" maxItems:"1000" doc:"numbers of events, whether they are for the target or not"`
 	Dead   bool     `json:"dead,omitempty" nullable:"true" doc:"all dead letters"`
-	After  *uint64  `json:"after,omitempty" doc:"all for the target after this number, though they have been sent"`
+	After  *uint64  `json:"after,omitempty" nullable:"true" doc:"all for the target after this number, though they have been sent"`
 }
 
 // Redeliver has events sent to a target again, with the ids that they have, before others. It returns when that
