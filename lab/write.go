@@ -49,9 +49,7 @@ func (r *Result) Write(dir, name string) error {
 	}
 	files := map[string][]byte{".csv": table.Bytes(), ".json": append(text, '\n')}
 	if r.Figure != nil {
-		if files[".svg"], err = r.Figure.svg(); err != nil {
-			return fmt.Errorf("%s: figure: %w", name, err)
-		}
+		files[".svg"] = r.Figure.svg()
 	}
 	for ext, b := range files {
 		if err := atomicfile.Write(filepath.Join(dir, name+ext), b); err != nil {

@@ -112,7 +112,6 @@ var modules = map[string]string{
 	"golang.org/x/sys":                    "memory maps, peak memory, locks",
 	"github.com/cespare/xxhash/v2":        "fast 64-bit hashes that are the same everywhere",
 	"github.com/schollz/progressbar/v3":   "progress bars on terminals",
-	"gonum.org/v1/plot":                   "the lab's SVG figures",
 	"github.com/goccy/go-yaml":            "forage.yaml, with line and column of what is wrong",
 	"github.com/rogpeppe/go-internal":     "script tests of the whole program",
 }
