@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -684,15 +685,32 @@ func (c *checker) digests() error {
 	})
 }
 
-// events checks that events are numbered without gaps from the first that is kept on, and that what was
-// told has been.
+// mostLost is how many events in a row a repair puts a word in the place of. Where more are missing, those
+// before them are dropped instead, as by DropEvents: damage may name any number.
+const mostLost = 1 << 16
+
+// events checks that events are numbered without gaps from the first that is kept on, that what was told has
+// been, and that no number will be given again.
 func (c *checker) events() error {
 	last, err := c.v.lastEventNumber()
 	if err != nil && !errors.Is(err, record.ErrCorrupt) {
 		return err
 	}
-	next := uint64(0) // 0: none was kept so far
+	first, next := uint64(0), uint64(0) // 0: none was kept so far
 	lost := func(from, to uint64) {
+		if to-from > mostLost {
+			begin := first
+			c.problem(func(b *pebble.Batch) error {
+				return c.v.scan([]byte{tableEvent}, eventKey(begin), func(k, _ []byte) error {
+					if seq, err := eventSeq(k); err != nil || seq >= from {
+						return cmp.Or(err, errStop)
+					}
+					return b.Delete(k, nil)
+				})
+			}, "events %d to %d are missing: those before them are given up", from, to-1)
+			first = to
+			return
+		}
 		c.problem(func(b *pebble.Batch) error {
 			for n := from; n < to; n++ {
 				if err := b.Set(eventKey(n), eventFields.Encode(&Event{Type: EventLost, Doc: graph.None}), nil); err != nil {
@@ -704,11 +722,13 @@ func (c *checker) events() error {
 	}
 	if err := c.v.scan([]byte{tableEvent}, nil, func(k, val []byte) error {
 		seq, err := eventSeq(k)
-		if err != nil || seq == 0 {
+		if err != nil || seq == 0 || seq == math.MaxUint64 {
 			c.problem(drop(k), "event %x: %v", k[1:], record.ErrCorrupt)
 			return nil
 		}
-		if next != 0 && seq > next {
+		if next == 0 {
+			first = seq
+		} else if seq > next {
 			lost(next, seq)
 		}
 		next = seq + 1
@@ -719,21 +739,27 @@ func (c *checker) events() error {
 	}); err != nil {
 		return err
 	}
-	switch {
-	case err != nil || next > last+1:
-		highest := max(next, 1) - 1
+	// The latest events may be gone together with their count: a page that was told as new knows its number.
+	highest := max(next, 1) - 1
+	if err := c.v.scan([]byte{tableTold}, nil, func(k, val []byte) error {
+		n, err := numbers(k, 1)
+		if err != nil || len(val) != 8 || !c.hasDoc(graph.Node(n[0])) || binary.BigEndian.Uint64(val) == math.MaxUint64 {
+			c.problem(drop(k), "told %x belongs to no document or no event", k[1:])
+			return nil
+		}
+		highest = max(highest, binary.BigEndian.Uint64(val))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err != nil || highest > last {
 		c.problem(set(metaKey("events"), binary.BigEndian.AppendUint64(nil, highest)), "%d events are counted, but there is an event %d", last, highest)
 		last = highest
-	case next != 0 && next <= last:
+	}
+	if next != 0 && next <= last {
 		lost(next, last+1)
 	}
-	return c.v.scan([]byte{tableTold}, nil, func(k, val []byte) error {
-		n, err := numbers(k, 1)
-		if err != nil || len(val) != 8 || !c.hasDoc(graph.Node(n[0])) || binary.BigEndian.Uint64(val) > last {
-			c.problem(drop(k), "told %x belongs to no document or no event", k[1:])
-		}
-		return nil
-	})
+	return nil
 }
 
 func (c *checker) counters() error {

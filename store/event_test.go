@@ -1,8 +1,10 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -285,6 +287,82 @@ func TestEventsLost(t *testing.T) {
 	}
 	if !slices.Equal(lost, []uint64{3, 4, 7, 10}) {
 		t.Errorf("lost are %d", lost)
+	}
+}
+
+// TestEventNumbers has the latest events be gone together with their count: no number that was told is given
+// again. Where numbers make no sense, the repair ends, and keeps what comes after them.
+func TestEventNumbers(t *testing.T) {
+	tell := func(t *testing.T) *DB {
+		db := openEvents(t)
+		for i := range 5 {
+			d := NewDoc(fmt.Sprint("http://a.test/", i), 1)
+			d.State, d.Kind, d.New, d.Cycle, d.FetchedIn = Fetched, Page, IsNew, 2, 2
+			if _, err := db.Add(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		if all := allEvents(t, &db.View, 0); len(all) != 5 {
+			t.Fatalf("told %+v", all)
+		}
+		return db
+	}
+	event := eventFields.Encode(&Event{Type: SiteReady, Doc: graph.None})
+	number := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+	for _, c := range []struct {
+		name  string
+		do    func(b *pebble.Batch) error
+		lost  []uint64 // numbers
+		first uint64
+		last  uint64
+	}{
+		{"count and events gone", func(b *pebble.Batch) error {
+			return errors.Join(b.Delete(metaKey("events"), nil), b.Delete(eventKey(4), nil), b.Delete(eventKey(5), nil))
+		}, []uint64{4, 5}, 1, 5},
+		{"count of another length", func(b *pebble.Batch) error { return b.Set(metaKey("events"), []byte{1}, nil) }, nil, 1, 5},
+		{"a wild event", func(b *pebble.Batch) error { return b.Set(eventKey(1<<60), event, nil) }, nil, 1 << 60, 1 << 60},
+		{"the highest number there is", func(b *pebble.Batch) error { return b.Set(eventKey(math.MaxUint64), event, nil) }, nil, 1, 5},
+		{"a wild count", func(b *pebble.Batch) error { return b.Set(metaKey("events"), number(1<<60), nil) }, nil, 1<<60 + 1, 1 << 60},
+		{"a wild page", func(b *pebble.Batch) error { return b.Set(key(tableTold, 2), number(1<<60), nil) }, nil, 1<<60 + 1, 1 << 60},
+		{"two wild events", func(b *pebble.Batch) error {
+			return errors.Join(b.Set(eventKey(1<<40), event, nil), b.Set(eventKey(1<<40+2), event, nil))
+		}, []uint64{1<<40 + 1}, 1 << 40, 1<<40 + 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := tell(t)
+			b := db.db.NewBatch()
+			if err := errors.Join(c.do(b), db.write(b)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Repair(func(Problem) {}); err != nil {
+				t.Fatal(err)
+			}
+			if p := problems(t, &db.View); len(p) > 0 {
+				t.Errorf("after the repair: %q", p)
+			}
+			var lost []uint64
+			for _, e := range allEvents(t, &db.View, 0) {
+				if e.Type == EventLost {
+					lost = append(lost, e.Seq)
+				}
+			}
+			if !slices.Equal(lost, c.lost) {
+				t.Errorf("lost are %d, want %d", lost, c.lost)
+			}
+			if last, err := db.lastEventNumber(); last != c.last || err != nil {
+				t.Errorf("the last number is %d, %v; want %d", last, err, c.last)
+			}
+			first := c.last + 1
+			if all := allEvents(t, &db.View, 0); len(all) > 0 {
+				first = all[0].Seq
+			}
+			if first != c.first {
+				t.Errorf("the first number is %d, want %d", first, c.first)
+			}
+		})
 	}
 }
 

@@ -290,7 +290,8 @@ func (d *Doc) visit() Visit {
 // know how often it was visited before, nor when it became known.
 func (d *Doc) visitedOnce() bool { return d.Visits == 1 && d.Discovered != 0 }
 
-// visits calls yield for the visits that rows yields and the one that d tells of, by cycle.
+// visits calls yield for the visits that rows yields and the one that d tells of, by cycle. A row of the cycle that
+// d tells of was written for a record of d that is lost: it does not count.
 func (d *Doc) visits(rows func(yield func(Visit) bool) error, yield func(Visit) bool) error {
 	if d.visited && d.visitedOnce() {
 		yield(d.lastVisit)
@@ -302,6 +303,9 @@ func (d *Doc) visits(rows func(yield func(Visit) bool) error, yield func(Visit) 
 			if last, more = false, yield(d.lastVisit); !more {
 				return false
 			}
+		}
+		if d.visited && d.lastVisit.Cycle == v.Cycle {
+			return true
 		}
 		more = yield(v)
 		return more

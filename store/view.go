@@ -220,6 +220,9 @@ func (v *View) VisitsBack(d *Doc, yield func(Visit) bool) error {
 				return errStop
 			}
 		}
+		if d.visited && d.lastVisit.Cycle == visit.Cycle {
+			return nil // see Doc.visits
+		}
 		more = yield(visit)
 		return stopped(more)
 	})

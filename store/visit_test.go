@@ -154,6 +154,44 @@ func TestVisitsOfRestored(t *testing.T) {
 	check(t, db.Close())
 }
 
+// The latest record of a document is lost, and the one before comes back: of the visit that it tells of there is a
+// row by now, and it is told once, also when others follow.
+func TestVisitsOfEarlierRecord(t *testing.T) {
+	db := must(Open("s", Options{FS: vfs.NewMem()}))(t)
+	check(t, db.AddSite(&Site{Name: "a.test"}))
+	d := NewDoc("http://a.test/", 1)
+	d.Discovered = 1
+	must(db.Add(d))(t)
+	visit := func(c Cycle) {
+		t.Helper()
+		d.State, d.Status, d.FetchedIn, d.LastFetched = Fetched, 200, c, Time(c)
+		d.Visits++
+		check(t, db.PutVisit(d, Visit{Cycle: c, At: Time(c), Status: 200}))
+		check(t, db.Commit())
+	}
+	told := func(want ...Cycle) {
+		t.Helper()
+		var have, back []Cycle
+		check(t, db.Visits(d, func(v Visit) bool { have = append(have, v.Cycle); return true }))
+		check(t, db.VisitsBack(d, func(v Visit) bool { back = append(back, v.Cycle); return true }))
+		if slices.Reverse(back); !slices.Equal(have, want) || !slices.Equal(back, want) {
+			t.Errorf("visits in cycles %d, and back %d, want %d", have, back, want)
+		}
+	}
+	visit(1)
+	visit(2)
+	before := d.encode()
+	visit(3)
+	check(t, db.set(key(tableDoc, uint32(d.ID)), before))
+	check(t, db.Commit())
+	clear(db.recent)
+	d = must(db.Doc(d.ID))(t)
+	told(1, 2)
+	visit(4)
+	told(1, 2, 4)
+	check(t, db.Close())
+}
+
 // A store of format 2, where each visit has a row, is read as it is, and goes on as one of format 3.
 func TestFormat2(t *testing.T) {
 	files := vfs.NewMem()

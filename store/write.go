@@ -363,6 +363,9 @@ func (db *DB) visitsBack(d *Doc, yield func(Visit) bool) error {
 		if err != nil {
 			return err
 		}
+		if d.visited && d.lastVisit.Cycle == v.Cycle {
+			return nil // see Doc.visits
+		}
 		return stopped(yield(v))
 	})
 }
