@@ -202,6 +202,10 @@ func (b *backlog) queued(into []graph.Node) (some []graph.Node, at *graph.Node, 
 	}); err != nil || len(some) > 0 || !b.wait.back {
 		return some, &b.last, err
 	}
+	if l := b.cycle.loop(); l.open { // what was discovered in the window comes first
+		l.wake(b.host)
+		return nil, &b.last, nil
+	}
 	err = db.Queue(site, b.host.name, b.wait.at, func(id graph.Node) bool {
 		if id <= b.wait.end {
 			some = append(some, id)

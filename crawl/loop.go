@@ -31,6 +31,7 @@ type Loop struct {
 	manyOpen int       // see parked.go
 	added    int       // bytes of the URLs that became known in the window
 	saved    time.Time // when a window ended last
+	taken    int       // answers that the last turn took in
 	open     bool      // the window is to end windowTime after that at the latest
 	counter  counter
 
@@ -120,6 +121,10 @@ func (l *Loop) work() {
 		}
 		l.handOut(now)
 		l.counter.hosts(l.queue.Stats())
+		if l.open && l.starves(l.pool.out) {
+			l.saved = time.Time{}
+			continue
+		}
 		l.watch(now)
 		if !l.open && l.unsettled() { // what was settled without a request ends something, or lets it begin
 			continue
@@ -152,20 +157,28 @@ func (l *Loop) announce() {
 const fullWindow = 1 << 20
 
 // windowTime is how long a window stays open at most while many requests are under way. At 10,000 answers a
-// second two came to a window when each turn of the loop ended one: with its own rows and a page of the log
-// that is written again by the next one, a window took 690 bytes of the disk, of 1,489 for each page.
-const windowTime = 20 * time.Millisecond
+// second two came to a window when each turn of the loop ended one: with its own rows and a part of the log that is
+// written again by the next one, windows took 550 bytes of the disk for each page, of 1,510.
+const windowTime = 50 * time.Millisecond
 
-// keepsOpen reports whether what was written waits for more that is written with it. Where half of the workers
-// have nothing to do it does not: what is known by now may be what they are to fetch.
+// keepsOpen reports whether what was written waits for more that is written with it.
 func (l *Loop) keepsOpen(now time.Time) bool {
 	took := now.Sub(l.saved)
-	return l.pool.out*2 >= l.cfg.Parallel && l.added < fullWindow && 0 <= took && took < windowTime
+	return !l.starves(l.pool.out+l.taken) && l.added < fullWindow && 0 <= took && took < windowTime
 }
+
+// fewRequests under way bring so few answers that each of them may end a window.
+const fewRequests = 8
+
+// starves reports whether half of the workers have nothing to do, or all but a few, where out are busy: what they are
+// to fetch may be what is known by now, and not committed.
+func (l *Loop) starves(out int) bool { return out < max(fewRequests, (l.cfg.Parallel+1)/2) }
 
 // sleep takes in the answers that are there, or waits for one, for a host's turn, for the end of the window, or for
 // somebody who asks.
 func (l *Loop) sleep(now time.Time) {
+	out := l.pool.out
+	defer func() { l.taken = out - l.pool.out }()
 	for n := range 64 {
 		select {
 		case j := <-l.pool.answers:

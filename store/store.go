@@ -29,6 +29,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"forage/graph"
@@ -290,11 +292,13 @@ func options(files *disk, opt Options) *pebble.Options {
 		CacheSize:    int64(2*opt.MemTable) + blockCache,
 		MemTableSize: opt.MemTable,
 		MaxOpenFiles: 256,
-		// The first level is merged into the next one when it is sixteen layers deep, not four, and what is deleted
-		// goes with that, not by itself: the queue is read from where it was left. In a crawl of a million pages that
-		// took from 758 bytes a page to 230. A key is looked up in more tables, most of which their filters exclude.
-		L0CompactionThreshold: 16,
-		L0StopWritesThreshold: 48,
+		// The first level is merged into the next one when it is 32 layers deep, not four, there is one level below it up
+		// to 512 MiB, not 64, and what is deleted goes with that, not by itself: the queue is read from where it was
+		// left. In a crawl of a million pages compactions wrote 127 bytes a page so, 305 with 16 layers and 64 MiB. A
+		// key is looked up in more tables, most of which their filters exclude.
+		L0CompactionThreshold: 32,
+		L0StopWritesThreshold: 64,
+		LBaseMaxBytes:         512 << 20,
 		FormatMajorVersion:    pebble.FormatNewest,
 		ReadOnly:              opt.ReadOnly,
 		ErrorIfNotExists:      opt.MustExist,
@@ -318,6 +322,10 @@ func options(files *disk, opt Options) *pebble.Options {
 	}
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		// Blocks of 16 KiB, not 4, have a fourth of the index, so that most of it stays in the cache (hits of 96%, 70%
+		// before). They are mostly read one after another.
+		o.Levels[i].BlockSize = 16 << 10
+		o.Levels[i].Compression = func() *sstable.CompressionProfile { return block.FastestCompression }
 	}
 	o.Experimental.TombstoneDenseCompactionThreshold = -1
 	return o
