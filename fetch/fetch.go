@@ -42,6 +42,7 @@ type Config struct {
 	MaxBody      int64          // bytes kept of a decoded body; the rest is cut; 0 means 15 MiB
 	MaxHeld      int64          // bytes that answers hold together, see Outcome.Hold, beyond 512 KiB each (less for Parallel over 64) and the needs of one; 0 means 32 MiB
 	MaxHeader    int64          // bytes of a header block; 0 means 1 MiB
+	Bandwidth    int64          // bytes a second that all connections receive together; 0: no limit
 	AllowPrivate []netip.Prefix // addresses to connect to although they are not public; see also Allow
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
 	Fields       []SiteField    // header fields for single hosts
@@ -86,6 +87,7 @@ type Client struct {
 	cfg      Config
 	guard    guard
 	dialer   *net.Dialer
+	received *bandwidth      // nil: there is no limit
 	http1    *http1.Client   // HTTP/1.1 without a proxy
 	shared   *http.Transport // HTTP/2, and all that goes by a proxy
 	unshared *http.Transport // by a proxy to hosts that misdirect HTTP/2
@@ -136,6 +138,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg, guard: guard{cfg.AllowPrivate}, resolver: net.DefaultResolver}
 	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, ControlContext: c.guard.control, KeepAlive: 30 * time.Second}
+	if cfg.Bandwidth > 0 {
+		c.received = &bandwidth{perSecond: cfg.Bandwidth}
+	}
 	c.ownHTTP1(nil)
 	c.shared, c.unshared = c.transport(true), c.transport(false)
 	c.room = newRoom(cfg.MaxHeld, cfg.Parallel)
@@ -162,7 +167,10 @@ func (c *Client) transport(h2 bool) *http.Transport {
 		t.Proxy = http.ProxyURL(p)
 		// The operator named the proxy, so its own address is not guarded; the targets are
 		// (see Fetch), as far as names tell.
-		t.DialContext, t.DialTLSContext = (&net.Dialer{Timeout: c.cfg.ConnectWait}).DialContext, nil
+		d := &net.Dialer{Timeout: c.cfg.ConnectWait}
+		t.DialContext, t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return c.received.limit(d.DialContext(ctx, network, address))
+		}, nil
 	}
 	return t
 }
@@ -170,11 +178,11 @@ func (c *Client) transport(h2 bool) *http.Transport {
 // dial makes a connection, within ConnectWait.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.cfg.Dial == nil {
-		return c.dialer.DialContext(ctx, network, address)
+		return c.received.limit(c.dialer.DialContext(ctx, network, address))
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectWait)
 	defer cancel()
-	return c.cfg.Dial(ctx, network, address)
+	return c.received.limit(c.cfg.Dial(ctx, network, address))
 }
 
 // Close closes the idle connections. Requests in flight are not disturbed.

@@ -166,6 +166,7 @@ func (w *watchFlags) config(cmd *cobra.Command, c *watch.Config) (cfg crawl.Conf
 	if cfg, err = w.ff.config(cmd, hostsNamed(urls)); err != nil {
 		return cfg, err
 	}
+	cfg.Fetch.Bandwidth = c.Limits.Bandwidth
 	for _, s := range c.Sites {
 		cfg.Fetch.Fields = append(cfg.Fetch.Fields, s.Fields...)
 	}
@@ -242,7 +243,6 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	web := serve.Server(handler)
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(l) }()
-	w.warn(log, c)
 	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", l.Addr()); err != nil {
 		return err
 	}
@@ -285,13 +285,6 @@ func (w *watchFlags) serving(c *watch.Config, cr *crawl.Crawl, s served, addr ne
 		o.Tokens = append(o.Tokens, serve.Token{Value: t, Write: true})
 	}
 	return o
-}
-
-// warn tells of keys of the file that have no effect.
-func (w *watchFlags) warn(log *slog.Logger, c *watch.Config) {
-	if c.Limits.Bandwidth > 0 {
-		log.Warn("limits: bandwidth is not kept: this version has no such limit")
-	}
 }
 
 // reloading returns a function that reads the file again and tells of it. Where the file is wrong its error is a

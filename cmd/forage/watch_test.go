@@ -16,9 +16,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"forage/replay"
 	"forage/snap"
+	"forage/watch"
 )
 
 // A watching process is a forage watch, with its address.
@@ -240,4 +244,30 @@ func TestWatch(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	forage(0, "check", "--dir", data)
+}
+
+// TestWatchFetches: what forage.yaml says of fetching reaches those who fetch, and flags go before it.
+func TestWatchFetches(t *testing.T) {
+	c, err := watch.Parse("forage.yaml", []byte("limits: {bandwidth: 2MiB/s}\ndefaults: {parallel: 7, timeout: 5s}\nsites: [{url: https://blog.example/}]\n"), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		args     []string
+		parallel int
+	}{{nil, 7}, {[]string{"--parallel", "9"}, 9}} {
+		w := watchFlags{delay: -1}
+		cmd := &cobra.Command{}
+		w.ff.add(cmd)
+		if err := cmd.ParseFlags(of.args); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := w.config(cmd, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := cfg.Fetch; f.Bandwidth != 2<<20 || f.Parallel != of.parallel && cfg.Parallel != of.parallel || f.Timeout != 5*time.Second {
+			t.Errorf("%v: bandwidth %d, parallel %d, timeout %s", of.args, f.Bandwidth, cfg.Parallel, f.Timeout)
+		}
+	}
 }
