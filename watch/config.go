@@ -45,6 +45,7 @@ type Config struct {
 	Webhooks  []webhook.Target // no two have one name
 
 	defaults Site // of sites that are in no file
+	optOut   []optOut
 }
 
 // Tokens let their holders in.
@@ -155,6 +156,14 @@ func (c *Config) read(r *reader, root ast.Node) {
 				"keep_events": func(n ast.Node) { r.duration(n, &l.KeepEvents) },
 			})
 		},
+		"opt_out": func(n ast.Node) {
+			var all []string
+			r.texts(n, &all, func(s string) error {
+				o, err := parseOptOut(s)
+				c.optOut = append(c.optOut, o)
+				return err
+			})
+		},
 		"defaults": func(n ast.Node) { r.mapping(n, defaults.keys(r, &c.Fetch)) },
 		"sites":    func(n ast.Node) { sites = n },
 		"webhooks": func(n ast.Node) { hooks = n },
@@ -173,6 +182,10 @@ func (c *Config) read(r *reader, root ast.Node) {
 		}
 		if first, twice := places[s.Name]; twice {
 			r.errorf(n, "duplicate site: %s is on line %d already", s.Name, first.GetToken().Position.Line)
+			continue
+		}
+		if err := c.keepOut(&s); err != nil {
+			r.errorf(n, "%v", err)
 			continue
 		}
 		places[s.Name] = n
@@ -355,6 +368,9 @@ func (c *Config) site(settings []byte) (Site, error) {
 		return Site{}, fmt.Errorf("%w: want the url of the site", ErrInvalid)
 	} else if root != nil {
 		if s, ok := keys.read(r, root); ok {
+			if err := c.keepOut(&s); err != nil {
+				return Site{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+			}
 			return s, nil
 		}
 	}

@@ -154,6 +154,9 @@ func (s *Service) settle(c *Config) error {
 			continue
 		}
 		have.applied = have.applied && rulesEqual(&have.Rules, &fresh.Rules)
+		if have.end != nil && !slices.EqualFunc(s.config.optOut, c.optOut, func(a, b optOut) bool { return a.pattern == b.pattern }) && !rulesEqual(&have.Rules, &fresh.Rules) {
+			have.end() // what is in line may not be fetched any more; it goes on by the new rules
+		}
 		have.Site, have.settings = fresh.Site, fresh.settings
 		want[name] = have
 	}
