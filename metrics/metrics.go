@@ -1,17 +1,20 @@
 // Package metrics shows what a service does to Prometheus.
 //
 // New makes a handler for /metrics. Counters begin with the process, gauges are read of the store when they are asked for, but for
-// what takes long, which Run works out now and then. No label holds a URL, and at most 200 sites have a label of
-// their own, those that the store has known longest; the others are summed as "other".
+// what takes long, which Run works out now and then. No label holds a URL: a site of
+// scope prefix, whose name is one, is shown by its host and its number. At most 200 sites have a label of their own, those
+// that the store has known longest; the others are summed as "other".
 package metrics
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,11 +53,20 @@ type Metrics struct {
 	seq    uint64     // of the last event that was counted
 	events map[store.EventType]int64
 	delays delays
-	sites  map[string]coverage // those with a label of their own
+	sites  map[string]coverage // those with a label of their own, by name
+}
+
+// labelOf is what a site is called: its name, or, where that is a URL, its host and number.
+func labelOf(s *store.Site) string {
+	if !strings.Contains(s.Name, "://") {
+		return s.Name
+	}
+	return fmt.Sprintf("%s#%d", store.HostOf(s.Name), s.ID)
 }
 
 // A coverage is that of a site after a cycle.
 type coverage struct {
+	label string
 	last  store.Cycle
 	share float64 // below 0: it is not known
 }
@@ -188,20 +200,21 @@ func (m *Metrics) collectSites(v *store.View, send func(*prometheus.Desc, promet
 	}
 	by := map[string]*sums{}
 	of := func(name string) *sums {
-		if _, own := m.sites[name]; !own {
-			name = other
+		label := other
+		if c, own := m.sites[name]; own {
+			label = c.label
 		}
-		if by[name] == nil {
-			by[name] = new(sums)
+		if by[label] == nil {
+			by[label] = new(sums)
 		}
-		return by[name]
+		return by[label]
 	}
 	known := 0
 	var failed error
 	err := v.SitesFrom(0, func(s *store.Site) bool {
 		if known++; known <= maxSites {
 			if _, ok := m.sites[s.Name]; !ok {
-				m.sites[s.Name] = coverage{share: -1}
+				m.sites[s.Name] = coverage{label: labelOf(s), share: -1}
 			}
 		}
 		var c *store.Counters
@@ -235,8 +248,10 @@ func (m *Metrics) collectSites(v *store.View, send func(*prometheus.Desc, promet
 		send(gonePages, gauge, float64(n.gone), name)
 		send(late, count, float64(n.late), name)
 		send(skipped, count, float64(n.skipped), name)
-		if c := m.sites[name]; c.share >= 0 && name != other {
-			send(covered, gauge, c.share, name)
+	}
+	for _, c := range m.sites {
+		if c.share >= 0 && c.label != other { // of that it would be one of many
+			send(covered, gauge, c.share, c.label)
 		}
 	}
 	return errors.Join(err, failed)
@@ -320,7 +335,7 @@ func (m *Metrics) cover(ctx context.Context) error {
 		if d, err = plan.Discovered(v, s.ID, 0); err != nil {
 			break
 		}
-		c := coverage{s.LastCycle, -1}
+		c := coverage{labelOf(s), s.LastCycle, -1}
 		if d.Cycles > 0 && !math.IsNaN(d.Coverage.Share) {
 			c.share = d.Coverage.Share
 		}

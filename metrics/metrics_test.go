@@ -203,6 +203,32 @@ func TestBounds(t *testing.T) {
 	t.Logf("%d bytes are shown", len(text))
 }
 
+// TestPrefix: sites whose names are URLs, two of one host, have labels that are none.
+func TestPrefix(t *testing.T) {
+	m, cr := newMetrics(t)
+	if err := cr.Write(func(db *store.DB) (err error) {
+		for i, name := range []string{"https://example.test/blog/", "https://example.test/~someone/secret/", "http://example.test:8080/"} {
+			s := &store.Site{Name: name, Rules: store.Rules{Scope: "prefix"}, State: store.SiteDone}
+			err = errors.Join(err, db.AddSite(s), db.Count(s.ID, int64(i)+1, 1000, 0))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.cover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, v := scrape(t, m)
+	for label, want := range map[string]string{"example.test#1": "1", "example.test#2": "2", "example.test:8080#3": "3"} {
+		if got := v[`forage_site_fetches_total{site="`+label+`"}`]; got != want {
+			t.Errorf("%s has %q fetches, want %s", label, got, want)
+		}
+	}
+	if strings.Contains(text, "://") || strings.Contains(text, "secret") {
+		t.Errorf("a URL is shown: %s", text)
+	}
+}
+
 // fill adds sites of 1,000 fetches each, and events, to a store.
 func fill(t testing.TB, cr *crawl.Crawl, sites int) {
 	t.Helper()
