@@ -133,6 +133,9 @@ func (t *tally) follow(v *store.View, now time.Time) (share float64, err error) 
 		t.events, t.cycles = reach{last + 1, last + 1, first, 0}, reach{uint64(cycle) + 1, uint64(cycle) + 1, 1, 0}
 	}
 	t.events.next, t.cycles.next = max(t.events.next, last+1), max(t.cycles.next, uint64(cycle)+1)
+	if last+1 < t.events.next || uint64(cycle)+1 < t.cycles.next { // v is older than what another one who asked has counted of: it does not have what would be counted next
+		return (t.events.share() + t.cycles.share()) / 2, nil
+	}
 	if err := t.readOpen(v); err != nil {
 		return 0, err
 	}

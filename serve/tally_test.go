@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -159,6 +160,58 @@ func TestTally(t *testing.T) {
 }
 
 // TestTallyForgets has the days pass.
+// TestTallyOlder: who reads an older state than others have counted of makes nothing be left out.
+func TestTallyOlder(t *testing.T) {
+	defer func(was time.Duration) { patience = was }(patience)
+	patience = 0
+	db, a := newStore(t)
+	now := time.Unix(1_700_000_000, 0)
+	ty := newTally()
+	follow := func(v *store.View) float64 {
+		share, err := ty.follow(v, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return share
+	}
+	old := db.Snapshot()
+	defer old.Close()
+	follow(old)
+	const pages = 2*tallyStep + 100
+	for i := range pages {
+		publish(t, db, a, fmt.Sprintf("http://%s/%d", a.Name, i), func(d *store.Doc) {
+			d.FirstSeen, d.Discovered, d.LastFetched = now.Unix(), now.Unix(), now.Unix()
+		})
+	}
+	c := &store.CycleRecord{Site: a.ID, Kind: store.Revisit, At: now.Unix(), Fetched: 7}
+	if err := errors.Join(db.OpenCycle(c), db.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	v := db.Snapshot()
+	defer v.Close()
+	follow(v)
+	follow(old)
+	c.Ended = now.Unix() + 1
+	if err := errors.Join(db.PutCycle(c), db.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	last := db.Snapshot()
+	defer last.Close()
+	for range 10 {
+		follow(last)
+	}
+	if share := follow(last); share != 1 {
+		t.Errorf("%v of it are counted", share)
+	}
+	news, fetched := int64(0), int64(0)
+	for _, d := range ty.days {
+		news, fetched = news+d.news, fetched+d.fetched
+	}
+	if news != pages || fetched != 7 {
+		t.Errorf("%d new pages of %d, %d fetches of 7", news, pages, fetched)
+	}
+}
+
 func TestTallyForgets(t *testing.T) {
 	db, a := newStore(t)
 	now := time.Unix(1_700_000_000, 0)
