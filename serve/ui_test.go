@@ -533,6 +533,10 @@ func TestLogin(t *testing.T) {
 	}
 	want("a page", 303, "/login?next=%2Fpages%3Fq%3Dx")(do(t, c, "GET", base+"/pages?q=x", "", nil))
 	want("the form", 200, "")(do(t, c, "GET", base+"/login", "", nil))
+	// By no-referrer a browser sends Origin: null with the form, which is refused where it sends no Sec-Fetch-Site: without TLS.
+	if policy := ask(t, "GET", base+"/login", "").header.Get("Referrer-Policy"); policy != "same-origin" {
+		t.Errorf("Referrer-Policy %q keeps the form from telling its origin", policy)
+	}
 	want("the style", 200, "")(do(t, c, "GET", base+"/ui/style.css", "", nil))
 	want("the API", 401, "")(do(t, c, "GET", base+"/api/v1/events", "", nil))
 	want("a feed", 401, "")(do(t, c, "GET", base+"/feed.atom", "", nil))
