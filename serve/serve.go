@@ -146,9 +146,17 @@ func describeProblems(doc *huma.OpenAPI) {
 // maxQueued is how long a reader waits for others to have read.
 var maxQueued = 2 * time.Second // a constant but for a test
 
-// read runs f on what is committed now. It refuses to where too many read at the same time, each of whom holds what it
-// is about to answer.
+// read runs f on what is committed now. It refuses to as take does.
 func (s *server) read(f func(*store.View) error) error {
+	return s.take(func() error {
+		v := s.DB.Snapshot()
+		return problem(errors.Join(f(v), v.Close()))
+	})
+}
+
+// take runs f, which reads. It refuses to where too many read at the same time, each of whom holds what it
+// is about to answer.
+func (s *server) take(f func() error) error {
 	select {
 	case s.readers <- struct{}{}:
 	default:
@@ -161,8 +169,7 @@ func (s *server) read(f func(*store.View) error) error {
 		}
 	}
 	defer func() { <-s.readers }()
-	v := s.DB.Snapshot()
-	return problem(errors.Join(f(v), v.Close()))
+	return f()
 }
 
 // tooMany refuses a reader, who may come back after so many seconds.

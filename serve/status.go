@@ -105,9 +105,9 @@ func (s *server) someHosts(after string, limit int, waiting bool) (*hostList, er
 	if waiting {
 		most = maxHosts
 	}
-	asked := s.Watch.Hosts(after, most)
 	l := &hostList{Hosts: []*report.Host{}}
 	err := s.read(func(v *store.View) error {
+		asked := s.Watch.Hosts(after, most)
 		hosts, more, err := report.Hosts(v, after, asked, most, enough(), s.Now())
 		for i, h := range hosts {
 			if len(l.Hosts) == limit {

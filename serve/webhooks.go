@@ -30,7 +30,7 @@ func (s *server) webhooks(api huma.API) {
 		all := []*webhook.TargetStatus{}
 		var err error
 		if s.Webhooks != nil {
-			all, err = s.Webhooks.List()
+			err = s.take(func() (err error) { all, err = s.Webhooks.List(); return err })
 		}
 		return &struct{ Body webhookList }{webhookList{all}}, problem(err)
 	})
@@ -71,7 +71,7 @@ func (s *server) webhook(in *WebhookIn, do func(*webhook.Sender) error) (*webhoo
 	err := do(s.Webhooks)
 	var st *webhook.TargetStatus
 	if err == nil {
-		st, err = s.Webhooks.Status(in.Name)
+		err = s.take(func() (err error) { st, err = s.Webhooks.Status(in.Name); return err })
 	}
 	switch {
 	case errors.Is(err, webhook.ErrNotFound):
