@@ -113,6 +113,7 @@ func (p *Preview) look(ctx context.Context, client *fetch.Client, now time.Time)
 	if err != nil {
 		return err
 	}
+	defer o.Release()
 	obeyed := p.Site.Rules.Robots != "ignore"
 	p.Robots.Status, p.Robots.Allowed, p.Robots.Delay = r.Status, !obeyed || r.Allowed(start), r.CrawlDelay()
 	if obeyed {
