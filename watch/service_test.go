@@ -32,13 +32,14 @@ type blog struct {
 	homes []time.Time // when the home page was asked for
 	slow  time.Duration
 	down  bool
+	gone  int // a post that is not there any more; 0: none
 }
 
 func newBlog(t *testing.T, posts int) *blog {
 	b := &blog{posts: posts}
 	b.Server = lan.Server("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
-		posts, slow, down := b.posts, b.slow, b.down
+		posts, slow, down, gone := b.posts, b.slow, b.down, b.gone
 		if r.URL.Path == "/" {
 			b.homes = append(b.homes, time.Now())
 		}
@@ -52,9 +53,12 @@ func newBlog(t *testing.T, posts int) *blog {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<!doctype html><title>home</title><p>The posts of this blog.")
 			for i := range posts {
+				if gone > 0 && i == gone {
+					continue
+				}
 				fmt.Fprintf(w, "<p><a href=/post/%d>post %d</a>", i, i)
 			}
-		case err == nil && n < posts:
+		case err == nil && n < posts && (n == 0 || n != gone):
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprintf(w, "<!doctype html><title>post %d</title><p>%s<a href=/>home</a>", n, strings.Repeat(fmt.Sprintf("Of subject %d much is to be said. ", n), 5))
 		default:
@@ -275,6 +279,29 @@ func TestRhythm(t *testing.T) {
 		}
 		if all > 61 || all < 55 {
 			t.Errorf("%d fetches in 5 days of 12", all)
+		}
+	})
+}
+
+// TestGone: a post that is taken off is told as gone, though a visit spends a single fetch and each finds new pages.
+func TestGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBlog(t, 6)
+		w := begin(t, t.TempDir(), fmt.Sprintf("sites: [{url: %s/, budget: 12/day}]", b.URL))
+		publish := func(hours int) {
+			for range hours {
+				time.Sleep(time.Hour)
+				b.set(func(b *blog) { b.posts += 3 })
+			}
+		}
+		publish(24)
+		b.set(func(b *blog) { b.gone = 4 })
+		publish(24)
+		if gone := w.events(store.PageGone); len(gone) != 1 || gone[0] != "page.gone "+b.name()+"4" {
+			t.Errorf("gone: %q", gone)
+		}
+		if n := w.news(); n < 100 {
+			t.Errorf("%d new pages meanwhile, want most of 144", n)
 		}
 	})
 }

@@ -31,6 +31,9 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 		budget = func(known int) int { return min(of(known), n) }
 	}
 	p := plan.Plan{Sites: []string{name}, Policy: w.Policy, Period: w.Period, Budget: budget, Text: w.When.Budget.String(), MaxNew: w.MaxNew, CheckGone: w.CheckGone, Full: full}
+	if w.When.Every == 0 {
+		p.Day = w.When.Budget.N
+	}
 	if full {
 		p.Budget, p.Text = nil, "all"
 	}

@@ -35,13 +35,14 @@ type Plan struct {
 	// that is gone is worth of a new one: beyond the share a look comes instead of a document of which
 	// a policy that says so expects less.
 	CheckGone float64
+	Day       int            // where Budget is a part of what a site has for a day: all of that
 	Capped    bool           // Budget binds Period too: where a full recrawl may take more, none is made
 	Text      string         // the budget as asked for, to recognise an interrupted cycle
 	Delay     *time.Duration // least gap between two requests to a host; nil: as each site was crawled
 }
 
 // Checks is how many pages that lists have dropped may be looked at in cycle n of a site, from 1,
-// with a budget: none of one so small that the plan's share of it is less than a fetch. That share is
+// with a budget: none of one so small that the plan's share of it, or of that of a day, is less than a fetch. That share is
 // reduced to twice the part of such looks at the site that bore the suspicion out, by Laplace's rule
 // of succession: where lists drop what is there still, the budget is for discovery, but for a look
 // every few cycles.
@@ -49,10 +50,10 @@ type Plan struct {
 // With a share of a quarter and a budget of 10, 24 weeks of ten histories gave 939 new pages, and 934
 // without any look.
 func (p *Plan) Checks(s *store.Site, n, budget int) int {
-	share := p.CheckGone * float64(min(budget, 1<<30))
-	if share < 1 {
+	if p.CheckGone*float64(max(budget, p.Day)) < 1 {
 		return 0
 	}
+	share := p.CheckGone * float64(min(budget, 1<<30))
 	share *= min(1, 2*float64(s.Departed+1)/float64(s.Looked+2))
 	return int(share*float64(n)) - int(share*float64(n-1))
 }
