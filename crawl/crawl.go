@@ -256,7 +256,6 @@ func (c *Crawl) siteOf(url string) *site {
 	name := store.HostOf(url)
 	for {
 		for p := c.parking.within(name); p != nil; p = c.parking.within(name) {
-			c.save()
 			c.unpark(p)
 		}
 		for _, s := range c.within[name] {

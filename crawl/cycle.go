@@ -104,6 +104,7 @@ type cycle struct {
 	touched   bool       // it is among those of the crawl
 	slot      int        // in run.cycles
 	isBack    bool       // it was parked, and nothing was handed out since
+	mute      bool       // a probe told nothing, and would be made anew where the cycle is read back
 
 	sights     novelty.Sights // what the lists read in this cycle name
 	asked      int            // times that the site was asked for an address that is made up

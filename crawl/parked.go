@@ -40,11 +40,12 @@ type parked struct {
 	due     time.Time // when its host may be asked
 	since   time.Time
 	seen    observations
-	failure string  // of one that is over
-	key     uint64  // hash of withinHost
-	next    *parked // another one with this key
-	saves   int     // parking.saves at the time: what it wrote last is committed when there are more
-	place   int     // in the heap; -1: none
+	rows    []uint64 // of its pages, see document.Rows.Counts
+	failure string   // of one that is over
+	key     uint64   // hash of withinHost
+	next    *parked  // another one with this key
+	saves   int      // parking.saves at the time: what it wrote last is committed when there are more
+	place   int      // in the heap; -1: none
 }
 
 // parking is what is parked of a store.
@@ -109,6 +110,9 @@ func (c *Crawl) parkSome(some []*cycle) {
 		if cy.touched || c.sites[s.ID] != s || s.cycle != cy || len(s.next) > 0 || cy.run.over || cy.rec.Kind != store.FirstVisit {
 			continue
 		}
+		if _, first := cy.visit.(*firstVisit); !first {
+			continue
+		}
 		if cy.closed {
 			if !cy.full && (cy.trouble == "" || !cy.rec.Done) {
 				c.park(cy, now)
@@ -116,13 +120,21 @@ func (c *Crawl) parkSome(some []*cycle) {
 			continue
 		}
 		due, ok, err := cy.waitsLong(now)
-		if c.fail(err); ok && c.err == nil {
-			cy.back(false)
+		if ok && err == nil {
 			cy.took(now)
 			if cy.stored != recordHash(cy.rec) {
-				c.fail(c.db.PutCycle(cy.rec))
+				err = c.db.PutCycle(cy.rec)
 			}
+		}
+		if c.fail(err); c.err != nil {
+			return
+		}
+		if ok {
 			cy.backlogs[0].drop()
+			if cy.backlogs = nil; c.err != nil {
+				return // it is closed like all others
+			}
+			cy.back(false)
 			c.park(cy, due)
 		}
 	}
@@ -131,8 +143,8 @@ func (c *Crawl) parkSome(some []*cycle) {
 // waitsLong reports whether an open cycle has nothing to do until its host may be asked, and when that is,
 // and whether all that is known of its site can be read back.
 func (c *cycle) waitsLong(now time.Time) (due time.Time, ok bool, err error) {
-	if _, first := c.visit.(*firstVisit); !first || c.stopped() || c.crowded || c.inflight > 0 || c.open == 0 || c.turn != dueNow || c.reconsider || c.asked > 0 ||
-		c.trouble != "" || c.lost != "" || c.limit != "" || c.seen.repeats != nil || len(c.traps.Cut()) > 0 || len(c.backlogs) != 1 {
+	if c.stopped() || c.crowded || c.inflight > 0 || c.open == 0 || c.turn != dueNow || c.reconsider || c.asked > 0 ||
+		c.trouble != "" || c.lost != "" || c.limit != "" || c.mute || c.seen.repeats != nil || len(c.traps.Cut()) > 0 || len(c.backlogs) != 1 {
 		return due, false, nil
 	}
 	b := c.backlogs[0]
@@ -142,7 +154,7 @@ func (c *cycle) waitsLong(now time.Time) (due time.Time, ok bool, err error) {
 	}
 	st := c.loop().queue.State(h.id)
 	wait := st.Next.Sub(now)
-	if st.Paused || wait < worthAWait || wait > patience {
+	if st.Paused || st.Blocked > 0 || wait < worthAWait || wait > patience {
 		return due, false, nil
 	}
 	for _, o := range h.origins {
@@ -160,16 +172,23 @@ func (c *cycle) waitsLong(now time.Time) (due time.Time, ok bool, err error) {
 // park drops a cycle that waits, or is over, but for a few bytes.
 func (c *Crawl) park(cy *cycle, due time.Time) {
 	s := cy.site
+	var rows []uint64
+	if !cy.closed {
+		rows = cy.rows.Counts()
+	}
 	c.parking.add(&parked{
 		run: cy.run, site: s.ID, cycle: cy.rec.Cycle, slot: cy.slot, open: cy.open, over: cy.closed,
-		due: due, since: cy.counted, seen: cy.seen, failure: cy.failure, key: parkedKey(withinHost(&s.Rules)), saves: c.parking.saves,
+		due: due, since: cy.counted, seen: cy.seen, rows: rows, failure: cy.failure, key: parkedKey(withinHost(&s.Rules)), saves: c.parking.saves,
 	})
 	cy.run.cycles[cy.slot] = nil
 	c.drop(s)
 }
 
-// unpark reads a cycle back, what is known of which is committed.
+// unpark reads a cycle back. It ends the window if what is known of it may not be committed.
 func (c *Crawl) unpark(p *parked) {
+	if p.saves == c.parking.saves {
+		c.save()
+	}
 	c.parking.remove(p)
 	r := p.run
 	if err := c.readBack(p); err != nil {
@@ -199,6 +218,7 @@ func (c *Crawl) readBack(p *parked) error {
 	r.cycles[last], r.cycles[p.slot], cy.slot = nil, cy, p.slot
 	r.cycles = r.cycles[:last]
 	cy.resumed, cy.seen, cy.counted, cy.failure = false, p.seen, p.since, p.failure
+	cy.touch() // so that it is parked again where nothing comes of it
 	v := &firstVisit{cycle: cy}
 	cy.visit = v
 	if p.over {
@@ -207,8 +227,8 @@ func (c *Crawl) readBack(p *parked) error {
 		return nil
 	}
 	r.queued -= int64(p.open)
+	cy.rows.Count(p.rows)
 	cy.back(true)
-	cy.touch()
 	return v.begin()
 }
 
@@ -228,7 +248,6 @@ func (c *cycle) back(is bool) {
 // at returns the site of that number among those that the runs work on, nil if there is none.
 func (c *Crawl) at(id store.SiteID) *site {
 	if p := c.parking.bySite[id]; p != nil {
-		c.save()
 		c.unpark(p)
 	}
 	return c.sites[id]
@@ -260,11 +279,7 @@ func (c *Crawl) comingBack(now time.Time) bool {
 // comeBack reads back the next few sites whose hosts may be asked.
 func (c *Crawl) comeBack(now time.Time) {
 	for n := 0; n < portion && c.comingBack(now); n++ {
-		p := c.parking.due.Items[0]
-		if p.saves == c.parking.saves {
-			c.save()
-		}
-		c.unpark(p)
+		c.unpark(c.parking.due.Items[0])
 	}
 }
 

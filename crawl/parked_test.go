@@ -31,7 +31,7 @@ func known(t *testing.T, c *Crawl) map[string]string {
 	for _, s := range sites {
 		all[s.Name] = fmt.Sprint(s.State, s.Reason, s.Partial, s.PartialWhy, s.Probe, s.Seeds, s.FirstCycle == s.LastCycle)
 		if err := c.View().SiteDocs(s.ID, func(d *store.Doc) bool {
-			all[d.URL] = fmt.Sprint(s.Name, d.State, d.Kind, d.Reason, d.Status, d.Depth, d.Visits, d.New, d.Yield, d.Title)
+			all[d.URL] = fmt.Sprint(s.Name, d.State, d.Kind, d.Reason, d.Status, d.Depth, d.Visits, d.New, d.Yield, d.Title, d.Class)
 			return true
 		}); err != nil {
 			t.Fatal(err)
@@ -246,5 +246,81 @@ func testParkedRevisit(t *testing.T) {
 		return true
 	}); err != nil || !reflect.DeepEqual(kinds, []store.CycleKind{store.FirstVisit, store.FullRecrawl}) {
 		t.Errorf("cycles %v, %v", kinds, err)
+	}
+}
+
+// TestParkedMute parks sites whose answers to what is not there are none: each is asked for that once, and the
+// visits end.
+func TestParkedMute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testParkedMute)
+}
+
+func testParkedMute(t *testing.T) {
+	const n = 3
+	m := newManyOn(t, fetchtest.New(), func(host int, path string) (string, bool) {
+		return fmt.Sprint("<title>Host ", host, "</title>"), path == "/"
+	})
+	next := m.Config.Handler
+	probes := 0
+	m.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.URL.Path) != 25 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		m.mu.Lock()
+		probes++
+		m.mu.Unlock()
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		conn.Write([]byte("no HTTP\r\n\r\n"))
+		conn.Close()
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	c := m.open(t)
+	r, err := c.Run(ctx, m.seeds(n, store.Rules{DelayMillis: parkedDelay.Milliseconds()}), Options{})
+	if err != nil || r.Interrupted || r.Known != n || probes != n {
+		t.Errorf("%d probes of %d sites, %d pages, interrupted %v, %v", probes, n, r.Known, r.Interrupted, err)
+	}
+}
+
+// TestParkedRows: what a site's pages have in common, which tells lists from pages to be read, is known of one that
+// is parked after each of them.
+func TestParkedRows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testParkedRows)
+}
+
+func testParkedRows(t *testing.T) {
+	var menu strings.Builder
+	for i := range 9 {
+		fmt.Fprintf(&menu, "<li><a href=/p%d>The menu's entry of page %d, which says at length what it is about</a></li>", i, i)
+	}
+	m := newManyOn(t, fetchtest.New(), func(_ int, path string) (string, bool) {
+		return fmt.Sprintf("<title>Page %s</title><ul>%s</ul><p>%s</p>", path, &menu, strings.Repeat("What is said of "+path+" here. ", 3)), path == "/" || strings.HasPrefix(path, "/p")
+	})
+	var all [2]map[string]string
+	for i := range all {
+		c := m.open(t)
+		if i == 0 {
+			c.loop.manyOpen = 1 << 20
+		}
+		parked := false
+		if _, err := c.Run(context.Background(), m.seeds(1, store.Rules{DelayMillis: parkedDelay.Milliseconds()}), Options{Progress: func(Progress) { parked = parked || len(c.parking.bySite) > 0 }}); err != nil || parked != (i == 1) {
+			t.Fatalf("parked %v, %v", parked, err)
+		}
+		all[i] = known(t, c)
+	}
+	for u := range all[0] {
+		if all[0][u] != all[1][u] {
+			t.Errorf("%s: parked %s\nelse %s", u, all[1][u], all[0][u])
+		}
+	}
+	if len(all[0]) != len(all[1]) {
+		t.Errorf("%d URLs and sites known, and %d", len(all[0]), len(all[1]))
 	}
 }

@@ -200,6 +200,7 @@ func (l *Loop) probed(j *job) {
 	case o.Class.Answered():
 		s.Probe = fmt.Sprint(o.Status)
 	default:
+		j.cycle.mute = true
 		return
 	}
 	c.fail(c.db.PutSite(s.Site))

@@ -77,6 +77,24 @@ const (
 	maxRows   = 1 << 12
 )
 
+// Counts returns what Learn took in: each row as often as it was seen.
+func (r *Rows) Counts() (rows []uint64) {
+	for row, n := range r.seen {
+		for range n {
+			rows = append(rows, row)
+		}
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// Count takes in what Counts returned.
+func (r *Rows) Count(rows []uint64) {
+	for _, row := range rows {
+		r.see(row)
+	}
+}
+
 // Repeats is how many pages are known to have a row, by its digest.
 func (r *Rows) Repeats(row uint64) int {
 	if slices.Contains(r.Common, row) {
@@ -88,17 +106,20 @@ func (r *Rows) Repeats(row uint64) int {
 // Learn takes in the rows of a page. Where there is no room, rows that were not seen before are
 // passed over: menus are on the first pages.
 func (r *Rows) Learn(c *Content) {
+	for i := range c.Layout.Rows {
+		r.see(c.Layout.Rows[i].Digest)
+	}
+}
+
+func (r *Rows) see(row uint64) {
+	n, known := r.seen[row]
+	if !known && len(r.seen) >= maxRows {
+		return
+	}
 	if r.seen == nil {
 		r.seen = map[uint64]int{}
 	}
-	for i := range c.Layout.Rows {
-		row := c.Layout.Rows[i].Digest
-		n, known := r.seen[row]
-		if !known && len(r.seen) >= maxRows {
-			continue
-		}
-		if r.seen[row] = n + 1; n+1 == maxRepeats+1 && len(r.Common) < maxCommon && !slices.Contains(r.Common, row) {
-			r.Common = append(r.Common, row)
-		}
+	if r.seen[row] = n + 1; n+1 == maxRepeats+1 && len(r.Common) < maxCommon && !slices.Contains(r.Common, row) {
+		r.Common = append(r.Common, row)
 	}
 }
