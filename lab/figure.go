@@ -208,8 +208,13 @@ func (a *axis) ticks() (all []float64) {
 			break
 		}
 	}
-	for i := math.Ceil(a.min/step - 1e-9); i*step <= a.max+step*1e-9; i++ {
-		if v := i*step + 0; a.shows(v) { // 0 and not -0
+	first := math.Ceil(a.min/step - 1e-9)
+	for n := range 3 * most { // of large values that are close to each other a step may change nothing
+		i := first + float64(n)
+		if !(i*step <= a.max+step*1e-9) {
+			break
+		}
+		if v := i*step + 0; a.shows(v) && (len(all) == 0 || v > all[len(all)-1]) { // 0 and not -0
 			all = append(all, v)
 		}
 	}

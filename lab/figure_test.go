@@ -83,6 +83,7 @@ func TestTicks(t *testing.T) {
 		{axis{min: 0.02, max: 4e9, log: true}, "0.1 10 1000 100000 1e+07 1e+09"},
 		{axis{min: 3, max: 25, log: true}, "5 10 15 20 25"},
 		{axis{min: 6.3, max: 7.7, log: true}, "6.5 7 7.5"},
+		{axis{min: 1e16, max: 1e16 + 4}, "1e+16 1e+16 1e+16"}, // a step of one changes nothing there
 	} {
 		var got []string
 		for _, v := range c.a.ticks() {
