@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"forage/crawl/document"
 	"forage/graph"
 	"forage/internal/heap"
 	"forage/store"
@@ -296,22 +297,25 @@ func (r *run) leaveParked(why string) {
 		r.queued -= int64(p.open)
 		r.left = true
 		if c.err == nil {
-			c.fail(c.conclude(p.site, p.open, why))
+			c.fail(c.conclude(p, why))
 		}
 	}
 }
 
 // conclude writes down that a first visit was interrupted, as firstVisit.conclude does.
-func (c *Crawl) conclude(id store.SiteID, waiting int, why string) error {
-	s, err := c.db.Site(id)
+func (c *Crawl) conclude(p *parked, why string) error {
+	s, err := c.db.Site(p.site)
 	if err != nil {
 		return err
 	}
+	rows := document.Rows{Common: s.Rows}
+	rows.Count(p.rows)
+	s.Rows = rows.Common
 	s.Reason = "interrupted"
 	if why != "" {
 		s.Reason = "stopped by " + why
 	}
-	s.Partial, s.PartialWhy = true, fmt.Sprintf("documents that were not fetched: %d", waiting)
+	s.Partial, s.PartialWhy = true, fmt.Sprintf("documents that were not fetched: %d", p.open)
 	return c.db.PutSite(s)
 }
 
