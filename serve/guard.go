@@ -25,8 +25,9 @@ type Token struct {
 // Where there are tokens one is wanted, on whatever address, but for reading where that is public. Where there
 // are none only this machine may ask. There the danger is a page of a stranger in a browser of this
 // machine: its name for this address is refused, as Host tells it, and so is what it would
-// change, as Origin and Sec-Fetch-Site tell. A request that came by the public name has come through a proxy,
-// from anywhere: without a token it can read where that is public, and change nothing.
+// change, as Origin and Sec-Fetch-Site tell. A request that came by the public name, or that a proxy says it has passed on, has come through
+// a proxy, from anywhere: without a token it can read where that is public, and change nothing. How webhooks are nobody
+// reads without a token: why one failed may tell of what is not public.
 type guard struct {
 	next      http.Handler
 	loopback  bool
@@ -93,6 +94,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guard) admits(r *http.Request) (who visitor, status int, why string) {
 	write := r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 	byPublic := g.publicURL != nil && strings.EqualFold(r.Host, g.publicURL.Host)
+	public := g.public && !isPrivate(r.URL.Path)
 	if g.loopback && !byPublic && !isLoopback(r.Host) {
 		return who, http.StatusForbidden, "the Host of the request is none of this service"
 	}
@@ -101,12 +103,14 @@ func (g *guard) admits(r *http.Request) (who visitor, status int, why string) {
 	}
 	if len(g.tokens) == 0 {
 		switch {
-		case g.loopback && !byPublic:
+		case g.loopback && !byPublic && !isForwarded(r):
 			return visitor{write: true}, 0, ""
 		case write:
 			return who, http.StatusForbidden, "nobody may change anything from here: the configuration has no token for writing"
-		case g.public:
+		case public:
 			return who, 0, ""
+		case g.public:
+			return who, http.StatusForbidden, "webhooks are for who has a token, and the configuration has none"
 		}
 		return who, http.StatusForbidden, "nobody may read from here: the configuration has no tokens, and is not public"
 	}
@@ -126,7 +130,7 @@ func (g *guard) admits(r *http.Request) (who visitor, status int, why string) {
 		return who, 0, ""
 	case known:
 		return who, http.StatusForbidden, "this token is for reading"
-	case !write && g.public && (!ok || byCookie): // one that is not valid any more is as none
+	case !write && public && (!ok || byCookie): // one that is not valid any more is as none
 		return who, 0, ""
 	}
 	return who, http.StatusUnauthorized, "a token is wanted, as Authorization: Bearer TOKEN"
@@ -162,6 +166,19 @@ func bearer(r *http.Request) (token string, ok bool) {
 // isFeed reports whether a path is that of a feed, which readers that can send no header get by ?token=.
 func isFeed(path string) bool {
 	return strings.HasSuffix(path, "/feed.atom") || strings.HasSuffix(path, "/feed.json")
+}
+
+// isPrivate reports whether a path is one that not everybody may read where that is public.
+func isPrivate(path string) bool { return strings.HasPrefix(path, "/api/v1/webhooks") }
+
+// isForwarded reports whether a proxy says that it has passed a request on: some give a Host of their own making.
+func isForwarded(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
+		if r.Header.Get(name) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // isLoopback reports whether a Host names this machine to itself.

@@ -244,10 +244,16 @@ func TestGuard(t *testing.T) {
 			{"POST", write, "Origin: null", 403},
 			{"DELETE", write, "Origin: http://evil.example", 403},
 			{"GET", events, "Origin: http://evil.example", 200}, // the browser shows it to nobody
+			{"GET", events, "X-Forwarded-For: 192.0.2.1", 403},  // a proxy that says nothing of the public name
+			{"POST", write, "Forwarded: for=192.0.2.1", 403},
+			{"GET", "/api/v1/webhooks", "", 200},
 		}},
 		"public on loopback": {Options{Loopback: true, Public: true, PublicURL: "https://forage.example/"}, []request{
 			{"GET", events, "Host: forage.example", 200},
+			{"GET", "/api/v1/webhooks", "Host: forage.example", 403},
+			{"GET", events, "X-Forwarded-For: 192.0.2.1", 200},
 			{"POST", write, "Host: forage.example", 403},
+			{"POST", write, "X-Forwarded-For: 192.0.2.1", 403},
 			{"POST", write, "", 404},
 		}},
 		"tokens": {Options{Tokens: []Token{{"reader", false}, {"writer", true}}}, []request{
@@ -274,6 +280,9 @@ func TestGuard(t *testing.T) {
 		"public": {Options{Public: true, Tokens: []Token{{"writer", true}}}, []request{
 			{"GET", events, "", 200},
 			{"GET", events, "Authorization: Bearer wrong", 401},
+			{"GET", "/api/v1/webhooks", "", 401},
+			{"GET", "/api/v1/%77ebhooks/a", "", 401},
+			{"GET", "/api/v1/webhooks", "Authorization: Bearer writer", 200},
 			{"POST", write, "", 401},
 			{"POST", write, "Authorization: Bearer writer", 404},
 		}},
