@@ -111,6 +111,7 @@ func (p *Preview) look(ctx context.Context, client *fetch.Client, now time.Time)
 	p.Robots = Robots{URL: origin + "/robots.txt"}
 	r, o, err := client.Robots(ctx, origin, 0)
 	if err != nil {
+		p.Robots.Problem = fmt.Sprintf("no answer within %v", previewTime) // where it is that, and else nobody gets p
 		return err
 	}
 	defer o.Release()

@@ -77,6 +77,11 @@ func TestPreview(t *testing.T) {
 		if p, err := w.Preview(t.Context(), settings(bare.URL+"/", "")); err != nil || p.URLs != 0 || len(p.Lists) != 1 || p.Lists[0].Problem == "" {
 			t.Errorf("Preview of a site without lists = %+v, %v", p, err)
 		}
+		hangs := lan.Server("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		defer hangs.Close()
+		if p, err := w.Preview(t.Context(), settings(hangs.URL+"/", "")); err != nil || p.Robots.Problem != "no answer within 25s" || len(p.Lists) != 0 {
+			t.Errorf("Preview of a site that hangs = %+v, %v", p, err)
+		}
 		if len(w.Sites()) != 0 {
 			t.Errorf("looks added sites: %+v", w.Sites())
 		}
