@@ -122,10 +122,13 @@ func (db *DB) freeze() (folder string, done func() error, err error) {
 		return filepath.Join(db.disk.room.dir, "documents"), func() error { return nil }, nil
 	}
 	// What is called as the copy of a reader is removed by the next writer, if this one is killed.
-	folder = filepath.Join(db.disk.room.dir, fmt.Sprint(copyPrefix, os.Getpid(), "-", copies.Add(1)))
+	folder = newCopy(db.disk.room.dir)
 	done = func() error { return os.RemoveAll(folder) }
 	reached := db.commits.synced.Load() // the log may have more, and never less
 	if err := db.disk.await(func() error { return db.db.Checkpoint(folder, pebble.WithFlushedWAL()) }); err != nil {
+		if errors.Is(err, fs.ErrExist) { // made meanwhile by somebody else, whose it is
+			return "", nil, err
+		}
 		return "", nil, errors.Join(err, done())
 	}
 	if err := os.WriteFile(filepath.Join(folder, commitsName), encodeCommits(reached), 0o644); err != nil {

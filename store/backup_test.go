@@ -151,3 +151,41 @@ func TestBackupNot(t *testing.T) {
 		t.Errorf("left beside the database: %q", left)
 	}
 }
+
+// TestCopyNames: a folder that has the name of a reader's copy, made by a process of the same number in another
+// container, is in nobody's way and stays as it is.
+func TestCopyNames(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	withPages(t, dir)
+	taken := func() string {
+		t.Helper()
+		path := filepath.Join(dir, fmt.Sprint(copyPrefix, os.Getpid(), "-", copies.Load()+1))
+		if err := os.MkdirAll(filepath.Join(path, "kept"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(path, "kept")
+	}
+	kept := taken()
+	v, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kept); err != nil || v.copy == nil {
+		t.Errorf("the reader has a copy: %v; %v", v.copy != nil, err)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	kept = taken()
+	if _, err := db.Backup(t.Context(), filepath.Join(to, "copy")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+}

@@ -23,6 +23,17 @@ const copyPrefix = "documents.read-"
 
 var copies atomic.Uint64
 
+// newCopy returns the name of a folder in dir that is not there. In containers many processes have the same
+// number, and one that was killed may have left a copy.
+func newCopy(dir string) string {
+	for {
+		name := filepath.Join(dir, fmt.Sprint(copyPrefix, os.Getpid(), "-", copies.Add(1)))
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+	}
+}
+
 // A readerCopy is the folder that a reader has for itself.
 type readerCopy struct {
 	dir  string
@@ -37,8 +48,12 @@ func copyForReader(dir string) (_ *readerCopy, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &readerCopy{dir: filepath.Join(dir, fmt.Sprint(copyPrefix, os.Getpid(), "-", copies.Add(1)))}
-	if err := os.Mkdir(c.dir, 0o755); err != nil {
+	c := &readerCopy{}
+	for c.dir == "" || errors.Is(err, fs.ErrExist) {
+		c.dir = newCopy(dir)
+		err = os.Mkdir(c.dir, 0o755)
+	}
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
