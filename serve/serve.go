@@ -64,8 +64,9 @@ type server struct {
 	last     atomic.Pointer[lastEvent]
 	streams  chan struct{} // holds one for each reader that waits
 	readers  chan struct{} // holds one for each reader that reads the store
-	changes  sync.Mutex    // held from reading settings to writing them changed
-	tally    *tally        // what pages tell by days
+	looks    looks
+	changes  sync.Mutex // held from reading settings to writing them changed
+	tally    *tally     // what pages tell by days
 	insights kept[*report.Insight]
 	found    kept[*report.Discovery] // with as many hubs as are told of
 }

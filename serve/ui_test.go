@@ -685,3 +685,30 @@ func TestHostsPage(t *testing.T) {
 	none, _ := newStore(t)
 	page(t, serving(t, Options{DB: none}).URL+"/hosts").has("No host waits")
 }
+
+// TestLooks: no host is looked at by two at the same time.
+func TestLooks(t *testing.T) {
+	db, _ := newStore(t)
+	w := &watched{looking: make(chan bool)}
+	base := serving(t, Options{DB: db, Watch: w}).URL
+	look := func(site string) int {
+		status, _ := do(t, browser(t), "POST", base+"/add", base, url.Values{"url": {site}})
+		return status
+	}
+	first := make(chan int)
+	go func() { first <- look("https://a.test/x/") }()
+	<-w.looking
+	if got := look("http://A.test:8080/"); got != 409 {
+		t.Errorf("a second look at a host: %d, want 409", got)
+	}
+	w.looking <- true
+	if got := <-first; got != 200 {
+		t.Errorf("the first look: %d", got)
+	}
+	go func() { first <- look("https://a.test/") }()
+	<-w.looking
+	w.looking <- true
+	if got := <-first; got != 200 {
+		t.Errorf("a look after it: %d", got)
+	}
+}

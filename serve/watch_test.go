@@ -21,6 +21,7 @@ type watched struct {
 	reload  error           // what Reload says
 	asked   []*report.Asked // by name
 	preview *Preview        // of any site
+	looking chan bool       // Preview says that it has begun, and waits; nil: it does neither
 }
 
 func (w *watched) set(s State) {
@@ -89,6 +90,10 @@ func (w *watched) Preview(ctx context.Context, s Settings) (*Preview, error) {
 	}
 	if _, err := w.Site(name); err == nil {
 		return nil, fmt.Errorf("%s: %w", name, ErrExists)
+	}
+	if w.looking != nil {
+		w.looking <- true
+		<-w.looking
 	}
 	if w.preview == nil {
 		return &Preview{Name: name, Scope: "host", Robots: "http://" + name + "/robots.txt"}, nil
