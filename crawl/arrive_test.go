@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
@@ -254,5 +256,47 @@ func TestRevisitsArrive(t *testing.T) {
 		}); err != nil || revisits != 1 {
 			t.Fatalf("site %d was revisited %d times, %v", id+1, revisits, err)
 		}
+	}
+}
+
+// TestAddedToRevisit: a site that is added to a revisit which goes on has the delay of the first of its sites, also where
+// that was done before.
+func TestAddedToRevisit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testAddedToRevisit)
+}
+
+func testAddedToRevisit(t *testing.T) {
+	m := newManyOn(t, fetchtest.New(), func(host int, path string) (string, bool) {
+		body := fmt.Sprint("<title>Host ", host, path, "</title>")
+		for i := range 20 {
+			body += fmt.Sprintf("<a href=/p%d>x</a>", i)
+		}
+		return body, path == "/" || host == 1 && strings.HasPrefix(path, "/p")
+	})
+	c := m.open(t)
+	if _, err := c.Run(context.Background(), m.seeds(2, store.Rules{DelayMillis: 1500}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if r, err := c.Revisit(ctx, plan.Plan{Full: true}, Options{Progress: func(p Progress) {
+		if p.Fetched >= 8 {
+			cancel()
+		}
+	}}); err != nil || !r.Interrupted {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	added, begun := make(chan error, 1), false
+	r, err := c.Revisit(context.Background(), plan.Plan{Full: true}, Options{Progress: func(Progress) {
+		if !begun {
+			begun = true
+			go func() { added <- c.Add([]string{m.url(2, "/")}) }()
+		}
+	}})
+	if err := errors.Join(err, <-added); err != nil || r.Sites != 3 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if s, err := c.View().Site(3); err != nil || s.Rules.DelayMillis != 1500 {
+		t.Errorf("the site has a delay of %d ms, want 1500: %v", s.Rules.DelayMillis, err)
 	}
 }

@@ -175,13 +175,18 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 		return nil, err
 	}
 	s.cycle = cy
-	if cy.slot = len(r.cycles); cy.slot == 0 {
-		r.first = site.Rules
-	}
-	r.cycles = append(r.cycles, cy)
+	r.has(cy)
 	site.LastCycle = rec.Cycle
 	site.State, site.Reason = store.SiteCrawling, ""
 	return cy, nil
+}
+
+// has adds a cycle to those of the run.
+func (r *run) has(c *cycle) {
+	if c.slot = len(r.cycles); c.slot == 0 {
+		r.first = c.site.Rules
+	}
+	r.cycles = append(r.cycles, c)
 }
 
 // site returns the site of a record, taken among those that the runs work on.

@@ -431,7 +431,7 @@ func (r *run) revisit(p plan.Plan) error {
 	for i := range outlook.Sites {
 		row := &outlook.Sites[i]
 		if row.Done { // by the run that this one goes on with
-			r.cycles = append(r.cycles, &cycle{site: &site{Site: row.Site, crawl: c}, run: r, rec: row.Cycle, closed: true})
+			r.has(&cycle{site: &site{Site: row.Site, crawl: c}, run: r, rec: row.Cycle, closed: true})
 			continue
 		}
 		if row.Site.State == store.SitePaused && len(p.Sites) == 0 {
