@@ -61,6 +61,16 @@ func (b *bench) large() error {
 	if text, err = s.get(fmt.Sprintf("/api/v1/events?after=%d&limit=1", news-1)); err != nil || !strings.Contains(string(text), fmt.Sprintf(`"seq":%d,`, news)) {
 		return errors.Join(err, fmt.Errorf("there are no %d events: %s", news, tail(string(text))))
 	}
+	// What pages tell by days is counted after a start, a part with each page that asks.
+	var counting []time.Duration
+	for range 150 {
+		began := time.Now()
+		if _, err := s.get("/"); err != nil {
+			return err
+		}
+		counting = append(counting, time.Since(began))
+	}
+	b.tell("p95 of / after a start, 150 times", 1000*quantile(counting, .95), "ms", 100)
 	site := strings.TrimSuffix(strings.TrimPrefix(w.home(sites/2), "http://"), "/")
 	page := url.QueryEscape(w.home(sites/2) + "page-7")
 	for _, p := range []struct {
