@@ -84,7 +84,7 @@ func (s *Service) ended(w *site, r *crawl.Result, err error, was visited) error 
 		w.id, w.applied, w.first = rec.ID, rulesEqual(&was.rules, &w.Rules), isFirst(rec)
 	default:
 		w.credit -= float64(r.Refetched + r.Waited)
-		if r.NewPages > 0 && w.When.Every == 0 {
+		if r.NewPages > 0 && w.When.Every == 0 && s.sites[w.Name] == w { // else it was removed meanwhile
 			if err := s.learn(w, now); err != nil {
 				return err
 			}
