@@ -24,7 +24,7 @@ RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testda
 	grep -vxE '\./(lab|internal/(crawlbench|realsites|scalebench|sitebench|software|watchbench))')
 # At its end each process waits for a second for late reports, and the tests start hundreds: not here.
 race: ## the race detector, without tests that take minutes under it and do what others do, too
-	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate|TestSilentHosts|TestSummary|TestRhythm)$$' $(RACED)
+	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate|TestSilentHosts|TestSummary|TestRhythm|TestKill|TestDay)$$' $(RACED)
 
 TARGETS ?= windows/amd64 darwin/arm64
 targets: ## go vet for systems that these tests do not run on
