@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"forage/revisit"
 	"forage/snap"
@@ -11,6 +13,11 @@ import (
 
 // delayWhens are the fetches of old documents a day of delay-when.
 var delayWhens = []int{1, 3, 10, 24}
+
+// rhythmSites are those at which the numbers of revisit.Rhythm were chosen: of the others the figures are honest.
+var rhythmSites = strings.Fields(`
+	1000ch 2i2c aakinshin accumulo adron ariapractices camis comdev crysol dladblog drill frictionless hugegraph
+	javaswag julialang kowainik kudu lwg mynewt plc4x rustblog servo solr strobofm wcag wulc`)
 
 // delayWhen compares fetches that come evenly over the day with those that come by revisit.Rhythm, which learns from
 // what the run itself finds. Looks are on the hour: in each as many fetches as have come together.
@@ -75,12 +82,25 @@ func delayWhen(ctx context.Context, env *Env) (*Result, error) {
 			r.Add(perDay, when, len(sites), soon[0], m.page[0], m.page[1], soon[1], m.publication[0], m.publication[1], m.median, m.p90, fetches)
 			panel.Series = append(panel.Series, foundByHours(when, both[j]))
 		}
-		ratio, sooner := waits(both[0], both[1])
-		r.Notef("%d a day: a page waits %.3f times as long by rhythm as evenly, geometric mean over sites of the mean over pages, at most %d days each; less at %d of %d sites.",
-			perDay, ratio, mostWait/24, sooner, len(sites))
+		for _, part := range []struct {
+			of    string
+			among bool
+		}{{"other sites than those at which the numbers of revisit.Rhythm were chosen", false}, {"the sites at which they were", true}} {
+			var a, b []delayed
+			for i, site := range sites {
+				if slices.Contains(rhythmSites, site) == part.among {
+					a, b = append(a, both[0][i]), append(b, both[1][i])
+				}
+			}
+			if len(a) > 0 {
+				ratio, sooner := waits(a, b)
+				r.Notef("%d a day, %d %s: a page waits %.3f times as long by rhythm as evenly, geometric mean over sites of the mean over pages, at most %d days each; less at %d.",
+					perDay, len(a), part.of, ratio, mostWait/24, sooner)
+			}
+		}
 		r.Figure.Panels = append(r.Figure.Panels, panel)
 	}
-	r.Notef("%d sites; %d more have too few publications or too many documents. Of revisit.Rhythm nothing was fitted at them but how far it is drawn to even, at 26.", len(sites), left)
+	r.Notef("%d sites; %d more have too few publications or too many documents.", len(sites), left)
 	fitNote(r, sites, revisit.PriorSites())
 	return r, nil
 }

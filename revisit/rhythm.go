@@ -10,9 +10,8 @@ import "math"
 // pages is least for a number of looks where n(t) is proportional to √r(t). What is seen of r is little, and so
 // is drawn to even: hours and days are taken for independent, and each counts some finds more than there were.
 //
-// Against looks that come evenly, if every look finds what is there, a page waits .93 times as long with three looks a
-// day, .87 with ten, .85 with 24, and as long with one: geometric means over 26 sites of which nothing was chosen.
-// The lab's delay-when tells what the default policy comes to.
+// What that is worth with the default policy the lab's delay-when tells: at 22 sites of which nothing was chosen a page
+// waits .94, .98, .91 and .98 times as long as evenly with 1, 3, 10 and 24 fetches a day.
 type Rhythm struct {
 	Hours [24]float64 `json:"hours"` // finds by the hour, each spread over those in which it may have appeared
 	Days  [7]float64  `json:"days"`  // the same by the day, from Monday
