@@ -31,12 +31,14 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"forage/internal/asked"
 )
 
 func main() {
-	b := &bench{out: os.Stdout}
-	only := flag.String("only", "", "measure this row alone: "+strings.Join(names(), ", "))
-	flag.BoolVar(&b.quick, "quick", false, "sizes divided by ten, for a look")
+	b := &bench{Table: asked.Table{Out: os.Stdout}}
+	only := flag.String("only", "", "measure this row alone: "+asked.Names(b.rows()))
+	flag.BoolVar(&b.Quick, "quick", false, "sizes divided by ten, for a look")
 	flag.StringVar(&b.forage, "forage", "", "the program to measure; empty builds ./cmd/forage")
 	flag.StringVar(&b.folder, "folder", "/usr/share/doc/python3.11/html", "a folder of HTML files")
 	flag.Parse()
@@ -48,32 +50,27 @@ func main() {
 
 // A bench is one call of the program.
 type bench struct {
-	out                     io.Writer
-	quick                   bool
+	asked.Table
 	forage, crawler, folder string // crawler is crawlbench
 	tmp                     string
-	short                   int // figures that are not what is asked
 }
 
 // rows are what can be measured, in the order in which it is.
-var rows = []struct {
-	name string
-	run  func(*bench) error
-}{
-	{"standard", (*bench).standard}, {"html", (*bench).html}, {"tls-hosts", (*bench).tlsHosts}, {"hosts-10k", (*bench).hosts10k},
-	{"hosts-100k", (*bench).hosts100k}, {"million", (*bench).million}, {"ten-million", (*bench).tenMillion},
-}
-
-func names() (all []string) {
-	for _, r := range rows {
-		all = append(all, r.name)
+func (b *bench) rows() []asked.Row {
+	return []asked.Row{
+		{Name: "standard", Run: b.standard},
+		{Name: "html", Run: b.html},
+		{Name: "tls-hosts", Run: b.tlsHosts},
+		{Name: "hosts-10k", Run: b.hosts10k},
+		{Name: "hosts-100k", Run: b.hosts100k},
+		{Name: "million", Run: b.million},
+		{Name: "ten-million", Run: b.tenMillion},
 	}
-	return all
 }
 
 func (b *bench) run(only string) (err error) {
-	if only != "" && !slices.Contains(names(), only) {
-		return fmt.Errorf("-only %q: want one of %s", only, strings.Join(names(), ", "))
+	if err := asked.Know(b.rows(), only); err != nil {
+		return err
 	}
 	if b.tmp, err = os.MkdirTemp("", "scalebench-"); err != nil {
 		return err
@@ -92,48 +89,7 @@ func (b *bench) run(only string) (err error) {
 			return fmt.Errorf("go build %s: %w", from, err)
 		}
 	}
-	fmt.Fprintf(b.out, "%-58s %12s %12s\n", "", "measured", "asked")
-	for _, r := range rows {
-		if only == "" || r.name == only {
-			if err := r.run(b); err != nil {
-				return fmt.Errorf("%s: %w", r.name, err)
-			}
-		}
-	}
-	if b.short > 0 {
-		fmt.Fprintf(b.out, "%d short\n", b.short)
-	}
-	return nil
-}
-
-// size is a size of the full run, or of the quick one.
-func (b *bench) size(n int) int {
-	if b.quick {
-		return max(1, n/10)
-	}
-	return n
-}
-
-// tell prints a figure beside what is asked: at most so much, at least where asked is negative; 0:
-// nothing is asked.
-func (b *bench) tell(what string, measured float64, unit string, asked float64) {
-	mark, want := "", "-"
-	if asked != 0 {
-		mark, want = "ok", "<= "+figure(asked)
-		short := measured > asked
-		if asked < 0 {
-			want, short = ">= "+figure(-asked), measured < -asked
-		}
-		if short || math.IsNaN(measured) {
-			mark = "short"
-			b.short++
-		}
-	}
-	fmt.Fprintf(b.out, "%-58s %12s %12s %s\n", what, strings.TrimSpace(figure(measured)+" "+unit), want, mark)
-}
-
-func figure(x float64) string {
-	return strconv.FormatFloat(x, 'f', map[bool]int{true: 0, false: 2}[math.Abs(x) >= 100 || x == math.Trunc(x)], 64)
+	return b.Run(b.rows(), only)
 }
 
 // A use is what a process took.
@@ -253,7 +209,7 @@ func (b *bench) small() (float64, error) {
 	var each []float64
 	for i := range 3 {
 		store := filepath.Join(b.tmp, fmt.Sprint("small", i))
-		n := b.size(20_000)
+		n := b.Size(20_000)
 		u, err := b.visit(store, n)
 		if err := errors.Join(err, os.RemoveAll(store)); err != nil {
 			return 0, err
@@ -265,7 +221,7 @@ func (b *bench) small() (float64, error) {
 }
 
 func (b *bench) million() error {
-	n := b.size(1_000_000)
+	n := b.Size(1_000_000)
 	before, err := b.small()
 	if err != nil {
 		return err
@@ -288,20 +244,20 @@ func (b *bench) million() error {
 		return errors.Join(err, stop())
 	}
 	each := u.cpu.Seconds() / float64(n)
-	b.tell("CPU for a page of a small site", (before+after)/2*1e6, "us", 0)
-	b.tell(fmt.Sprintf("CPU for each of %d pages", n), each*1e6, "us", 0)
-	b.tell("  against a small site", 2*each/(before+after), "x", 1.25)
-	b.tell("  bytes written for each (blocks that the system counts)", float64(u.written)/float64(n), "B", 900)
-	b.tell("  bytes of the store for each", float64(size)/float64(n), "B", 0)
-	b.tell("  memory", float64(u.memory)/1e6, "MB", 200)
+	b.Tell("CPU for a page of a small site", (before+after)/2*1e6, "us", 0)
+	b.Tell(fmt.Sprintf("CPU for each of %d pages", n), each*1e6, "us", 0)
+	b.Tell("  against a small site", 2*each/(before+after), "x", 1.25)
+	b.Tell("  bytes written for each (blocks that the system counts)", float64(u.written)/float64(n), "B", 900)
+	b.Tell("  bytes of the store for each", float64(size)/float64(n), "B", 0)
+	b.Tell("  memory", float64(u.memory)/1e6, "MB", 200)
 	for range 3 { // what the first ones have to make is there then
 		u, err = measure(b.on(store, "revisit", "--budget", "100", "--delay", "0", "--allow-private", "127.0.0.0/8"))
 		if err != nil {
 			return errors.Join(err, stop())
 		}
 	}
-	b.tell("revisit --budget 100 of it, the third: CPU", u.cpu.Seconds(), "s", 1)
-	b.tell("  memory", float64(u.memory)/1e6, "MB", 150)
+	b.Tell("revisit --budget 100 of it, the third: CPU", u.cpu.Seconds(), "s", 1)
+	b.Tell("  memory", float64(u.memory)/1e6, "MB", 150)
 	if err := errors.Join(stop(), b.commands(store, url)); err != nil {
 		return err
 	}
@@ -325,14 +281,14 @@ func (b *bench) commands(store, url string) error {
 		} else if args[0] == "explain" {
 			what = "explain"
 		}
-		b.tell(fmt.Sprintf("%s: CPU (memory %d MB)", what, u.memory/1e6), u.cpu.Seconds(), "s", 5)
+		b.Tell(fmt.Sprintf("%s: CPU (memory %d MB)", what, u.memory/1e6), u.cpu.Seconds(), "s", 5)
 	}
 	return nil
 }
 
 // tenMillion crawls a fifth of a site, by when nearly all of its URLs are known, and goes on.
 func (b *bench) tenMillion() (err error) {
-	n, fetch := b.size(10_000_000), b.size(2_000_000)
+	n, fetch := b.Size(10_000_000), b.Size(2_000_000)
 	each, err := b.small()
 	if err != nil {
 		return err
@@ -351,18 +307,18 @@ func (b *bench) tenMillion() (err error) {
 	if err != nil {
 		return err
 	}
-	b.tell(fmt.Sprintf("CPU for each of %d pages of %d", fetch, n), u.cpu.Seconds()/float64(fetch)*1e6, "us", 0)
-	b.tell("  against a small site", u.cpu.Seconds()/float64(fetch)/each, "x", 1.5)
-	b.tell("  memory", float64(u.memory)/1e6, "MB", 600)
-	b.tell("  bytes written for each", float64(u.written)/float64(fetch), "B", 0)
+	b.Tell(fmt.Sprintf("CPU for each of %d pages of %d", fetch, n), u.cpu.Seconds()/float64(fetch)*1e6, "us", 0)
+	b.Tell("  against a small site", u.cpu.Seconds()/float64(fetch)/each, "x", 1.5)
+	b.Tell("  memory", float64(u.memory)/1e6, "MB", 600)
+	b.Tell("  bytes written for each", float64(u.written)/float64(fetch), "B", 0)
 	for _, after := range []string{"a clean stop", "kill -9"} {
 		u, took, err := b.resume(store, url, first)
 		if err != nil {
 			return err
 		}
-		b.tell("resuming it after "+after+": to the first connection", took.Seconds(), "s", 5)
-		b.tell("  CPU until then", u.cpu.Seconds(), "s", 0)
-		b.tell("  memory", float64(u.memory)/1e6, "MB", 600)
+		b.Tell("resuming it after "+after+": to the first connection", took.Seconds(), "s", 5)
+		b.Tell("  CPU until then", u.cpu.Seconds(), "s", 0)
+		b.Tell("  memory", float64(u.memory)/1e6, "MB", 600)
 	}
 	return os.RemoveAll(store)
 }
@@ -453,14 +409,14 @@ const (
 )
 
 func (b *bench) standard() error {
-	text, err := b.bench("-pages", fmt.Sprint(b.size(50_000)), "-runs", "5")
-	b.tell("standard job, http: pages per CPU second, bare loop = 1", found(text, ratioOf), "x", -1)
+	text, err := b.bench("-pages", fmt.Sprint(b.Size(50_000)), "-runs", "5")
+	b.Tell("standard job, http: pages per CPU second, bare loop = 1", found(text, ratioOf), "x", -1)
 	return err
 }
 
 func (b *bench) html() error {
 	if _, err := os.Stat(b.folder); err != nil {
-		fmt.Fprintf(b.out, "real HTML: not measured, there is no %s: -folder names another\n", b.folder)
+		fmt.Fprintf(b.Out, "real HTML: not measured, there is no %s: -folder names another\n", b.folder)
 		return nil
 	}
 	for _, h2 := range []bool{false, true} {
@@ -468,28 +424,28 @@ func (b *bench) html() error {
 		if err != nil {
 			return err
 		}
-		b.tell(fmt.Sprintf("real HTML, TLS, HTTP/%s: bare loop = 1", map[bool]string{false: "1.1", true: "2"}[h2]), found(text, ratioOf), "x", -1.7)
-		b.tell("  memory", found(text, memoryOf), "MB", 200)
+		b.Tell(fmt.Sprintf("real HTML, TLS, HTTP/%s: bare loop = 1", map[bool]string{false: "1.1", true: "2"}[h2]), found(text, ratioOf), "x", -1.7)
+		b.Tell("  memory", found(text, memoryOf), "MB", 200)
 	}
 	return nil
 }
 
 func (b *bench) tlsHosts() error {
-	text, err := b.bench("-hosts", fmt.Sprint(b.size(600)), "-perhost", "10", "-delay", "3s", "-https")
-	b.tell("https/1.1, 600 hosts, delay 3 s: CPU", found(text, cpuOf), "s", 3.5)
+	text, err := b.bench("-hosts", fmt.Sprint(b.Size(600)), "-perhost", "10", "-delay", "3s", "-https")
+	b.Tell("https/1.1, 600 hosts, delay 3 s: CPU", found(text, cpuOf), "s", 3.5)
 	return err
 }
 
 func (b *bench) hosts10k() error {
-	text, err := b.bench("-hosts", fmt.Sprint(b.size(10_000)), "-perhost", "5", "-delay", "30s")
-	b.tell("10,000 hosts x 5, delay 30 s: span against what it needs", found(text, spanOf), "x", 1.1)
+	text, err := b.bench("-hosts", fmt.Sprint(b.Size(10_000)), "-perhost", "5", "-delay", "30s")
+	b.Tell("10,000 hosts x 5, delay 30 s: span against what it needs", found(text, spanOf), "x", 1.1)
 	return err
 }
 
 func (b *bench) hosts100k() error {
-	text, err := b.bench("-hosts", fmt.Sprint(b.size(100_000)), "-perhost", "1", "-delay", "60s")
-	b.tell("100,000 hosts x 1, delay 60 s: first request after", found(text, firstOf), "s", 5)
-	b.tell("  span against what it needs", found(text, spanOf), "x", 1.2)
-	b.tell("  memory", found(text, residOf), "MB", 400)
+	text, err := b.bench("-hosts", fmt.Sprint(b.Size(100_000)), "-perhost", "1", "-delay", "60s")
+	b.Tell("100,000 hosts x 1, delay 60 s: first request after", found(text, firstOf), "s", 5)
+	b.Tell("  span against what it needs", found(text, spanOf), "x", 1.2)
+	b.Tell("  memory", found(text, residOf), "MB", 400)
 	return err
 }

@@ -16,7 +16,7 @@ import (
 // large is how long pages and metrics take to be made where there is much to tell: a million pages at a thousand sites, all
 // but the first of each told as new.
 func (b *bench) large() error {
-	sites, pages := 1000, b.size(1000)
+	sites, pages := 1000, b.Size(1000)
 	w, err := newWeb(sites, 1)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (b *bench) large() error {
 	if err := errors.Join(err, json.Unmarshal(text, &there)); err != nil {
 		return err
 	}
-	b.tell(fmt.Sprintf("pages at %d sites", sites), float64(there.Pages), "", 0)
+	b.Tell(fmt.Sprintf("pages at %d sites", sites), float64(there.Pages), "", 0)
 	news := sites * (pages - 1) // as many are told, at least
 	if text, err = s.get(fmt.Sprintf("/api/v1/events?after=%d&limit=1", news-1)); err != nil || !strings.Contains(string(text), fmt.Sprintf(`"seq":%d,`, news)) {
 		return errors.Join(err, fmt.Errorf("there are no %d events: %s", news, tail(string(text))))
@@ -70,7 +70,7 @@ func (b *bench) large() error {
 		}
 		counting = append(counting, time.Since(began))
 	}
-	b.tell("p95 of / after a start, 150 times", 1000*quantile(counting, .95), "ms", 100)
+	b.Tell("p95 of / after a start, 150 times", 1000*quantile(counting, .95), "ms", 100)
 	site := strings.TrimSuffix(strings.TrimPrefix(w.home(sites/2), "http://"), "/")
 	page := url.QueryEscape(w.home(sites/2) + "page-7")
 	for _, p := range []struct {
@@ -94,14 +94,14 @@ func (b *bench) large() error {
 			}
 			size = max(size, len(text))
 		}
-		b.tell("p95 of "+p.path, 1000*quantile(each, .95), "ms", p.most)
+		b.Tell("p95 of "+p.path, 1000*quantile(each, .95), "ms", p.most)
 		if p.mostBytes > 0 {
-			b.tell("bytes of "+p.path, float64(size), "", p.mostBytes)
+			b.Tell("bytes of "+p.path, float64(size), "", p.mostBytes)
 		}
 	}
 	u, err1 := s.use()
-	b.tell("memory then", float64(u.resident)/1e6, "MB", 0)
+	b.Tell("memory then", float64(u.resident)/1e6, "MB", 0)
 	took, err2 := s.stop()
-	b.tell("start, stop", max(s.took.Seconds(), took.Seconds()), "s", 2)
+	b.Tell("start, stop", max(s.took.Seconds(), took.Seconds()), "s", 2)
 	return errors.Join(err1, err2)
 }

@@ -13,21 +13,21 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"forage/internal/asked"
 )
 
 func main() {
-	b := &bench{out: os.Stdout}
-	only := flag.String("only", "", "measure this row alone: "+strings.Join(names(), ", "))
-	flag.BoolVar(&b.quick, "quick", false, "sizes divided by ten, for a look")
+	b := &bench{Table: asked.Table{Out: os.Stdout}}
+	only := flag.String("only", "", "measure this row alone: "+asked.Names(b.rows()))
+	flag.BoolVar(&b.Quick, "quick", false, "sizes divided by ten, for a look")
 	flag.StringVar(&b.forage, "forage", "", "the program to measure; empty builds ./cmd/forage")
 	flag.Parse()
 	if err := b.run(*only); err != nil {
@@ -38,31 +38,24 @@ func main() {
 
 // A bench is one call of the program.
 type bench struct {
-	out    io.Writer
-	quick  bool
+	asked.Table
 	forage string
 	tmp    string
-	short  int // figures that are not what is asked
 }
 
 // rows are what can be measured, in the order in which it is.
-var rows = []struct {
-	name string
-	run  func(*bench) error
-}{
-	{"size", (*bench).binary}, {"idle", (*bench).idle}, {"rounds", (*bench).rounds}, {"large", (*bench).large},
-}
-
-func names() (all []string) {
-	for _, r := range rows {
-		all = append(all, r.name)
+func (b *bench) rows() []asked.Row {
+	return []asked.Row{
+		{Name: "size", Run: b.binary},
+		{Name: "idle", Run: b.idle},
+		{Name: "rounds", Run: b.rounds},
+		{Name: "large", Run: b.large},
 	}
-	return all
 }
 
 func (b *bench) run(only string) (err error) {
-	if only != "" && !slices.Contains(names(), only) {
-		return fmt.Errorf("-only %q: want one of %s", only, strings.Join(names(), ", "))
+	if err := asked.Know(b.rows(), only); err != nil {
+		return err
 	}
 	if b.tmp, err = os.MkdirTemp("", "watchbench-"); err != nil {
 		return err
@@ -76,47 +69,7 @@ func (b *bench) run(only string) (err error) {
 			return fmt.Errorf("go build: %w", err)
 		}
 	}
-	fmt.Fprintf(b.out, "%-58s %12s %12s\n", "", "measured", "asked")
-	for _, r := range rows {
-		if only == "" || r.name == only {
-			if err := r.run(b); err != nil {
-				return fmt.Errorf("%s: %w", r.name, err)
-			}
-		}
-	}
-	if b.short > 0 {
-		fmt.Fprintf(b.out, "%d short\n", b.short)
-	}
-	return nil
-}
-
-// size is a size of the full run, or of the quick one.
-func (b *bench) size(n int) int {
-	if b.quick {
-		return max(1, n/10)
-	}
-	return n
-}
-
-// tell prints a figure beside what is asked: at most so much, at least where asked is negative; 0: nothing is asked.
-func (b *bench) tell(what string, measured float64, unit string, asked float64) {
-	mark, want := "", "-"
-	if asked != 0 {
-		mark, want = "ok", "<= "+figure(asked)
-		short := measured > asked
-		if asked < 0 {
-			want, short = ">= "+figure(-asked), measured < -asked
-		}
-		if short || math.IsNaN(measured) {
-			mark = "short"
-			b.short++
-		}
-	}
-	fmt.Fprintf(b.out, "%-58s %12s %12s %s\n", what, strings.TrimSpace(figure(measured)+" "+unit), want, mark)
-}
-
-func figure(x float64) string {
-	return strconv.FormatFloat(x, 'f', map[bool]int{true: 0, false: 2}[math.Abs(x) >= 100 || x == math.Trunc(x)], 64)
+	return b.Run(b.rows(), only)
 }
 
 // quantile is the value below which a share q of all lies, in the unit of a second; NaN of none.
@@ -141,7 +94,7 @@ func (b *bench) binary() error {
 	if err != nil {
 		return err
 	}
-	b.tell("stripped program", float64(info.Size())/1e6, "MB", 38)
+	b.Tell("stripped program", float64(info.Size())/1e6, "MB", 38)
 	return nil
 }
 
@@ -157,7 +110,7 @@ func config(w *web, keys string) string {
 
 // idle is what a thousand sites take when nothing is due.
 func (b *bench) idle() error {
-	sites := b.size(1000)
+	sites := b.Size(1000)
 	w, err := newWeb(sites, 100)
 	if err != nil {
 		return err
@@ -190,10 +143,10 @@ func (b *bench) idle() error {
 		return err
 	}
 	what := fmt.Sprintf("%d sites of 100 pages: ", sites)
-	b.tell(what+"start", s.took.Seconds(), "s", 2)
-	b.tell(what+"idle, of a core", 100*(after.cpu-before.cpu).Seconds()/watched.Seconds(), "%", 1)
-	b.tell(what+"idle, memory", float64(after.resident)/1e6, "MB", 150)
+	b.Tell(what+"start", s.took.Seconds(), "s", 2)
+	b.Tell(what+"idle, of a core", 100*(after.cpu-before.cpu).Seconds()/watched.Seconds(), "%", 1)
+	b.Tell(what+"idle, memory", float64(after.resident)/1e6, "MB", 150)
 	took, err := s.stop()
-	b.tell(what+"stop", took.Seconds(), "s", 5)
+	b.Tell(what+"stop", took.Seconds(), "s", 5)
 	return err
 }

@@ -40,7 +40,7 @@ func (e *ear) heard(w *web, event []byte) (url string) {
 // rounds is a thousand sites that are due each minute and publish all the time: how late visits begin, and how soon what
 // they find is told.
 func (b *bench) rounds() error {
-	sites := b.size(1000)
+	sites := b.Size(1000)
 	w, err := newWeb(sites, 100)
 	if err != nil {
 		return err
@@ -128,10 +128,10 @@ func (b *bench) rounds() error {
 	}
 	what := fmt.Sprintf("%d sites each minute: ", sites)
 	n := visits - visits0
-	b.tell(what+"visits a minute", float64(n)/took.Minutes(), "", 0)
-	b.tell(what+"begun more than 5 s late", 100*float64(late-late0)/float64(n), "%", 5)
-	b.tell(what+"of a core", 100*(after.cpu-before.cpu).Seconds()/took.Seconds(), "%", 0)
-	b.tell(what+"memory", float64(after.resident)/1e6, "MB", 0)
+	b.Tell(what+"visits a minute", float64(n)/took.Minutes(), "", 0)
+	b.Tell(what+"begun more than 5 s late", 100*float64(late-late0)/float64(n), "%", 5)
+	b.Tell(what+"of a core", 100*(after.cpu-before.cpu).Seconds()/took.Seconds(), "%", 0)
+	b.Tell(what+"memory", float64(after.resident)/1e6, "MB", 0)
 	// Unchanged feeds, while it goes on as before.
 	var readers sync.WaitGroup
 	end := time.Now().Add(asking)
@@ -164,12 +164,12 @@ func (b *bench) rounds() error {
 		ear  *ear
 	}{{"stream", &stream}, {"API", &poll}, {"feed", &feed}, {"webhook", &hook}} {
 		way.ear.mu.Lock()
-		b.tell(fmt.Sprintf("answer to event by %s, p99 of %d", way.name, len(way.ear.waits)), quantile(way.ear.waits, .99), "s", 1)
+		b.Tell(fmt.Sprintf("answer to event by %s, p99 of %d", way.name, len(way.ear.waits)), quantile(way.ear.waits, .99), "s", 1)
 		way.ear.mu.Unlock()
 	}
-	b.tell(what+"unchanged feeds a second", float64(same.Load())/asking.Seconds(), "", -2000)
+	b.Tell(what+"unchanged feeds a second", float64(same.Load())/asking.Seconds(), "", -2000)
 	took, err = s.stop()
-	b.tell(what+"stop", took.Seconds(), "s", 5)
+	b.Tell(what+"stop", took.Seconds(), "s", 5)
 	wg.Wait()
 	return err
 }
