@@ -1,8 +1,10 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math/bits"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,25 +21,30 @@ import (
 // seen, so that only snapshots of full recrawls are the whole truth. Documents of other
 // origins than that of the site's first seed have no place in the format and are left out,
 // with the links to them; HTTP redirects become redirect stubs.
+//
+// It reads the documents three times and the links once. Memory: some 30 bytes a document, 8
+// for each time that one came or went, and 32 MiB; what later snapshots changed is beyond that in
+// a temporary file beside path.
 func Snap(v *store.View, site *store.Site, path string) (w Written, err error) {
-	h, err := History(v, site)
+	h, err := newHistory(v, site)
 	if err != nil {
 		return w, fmt.Errorf("history of %s: %w", site.Name, err)
 	}
-	if err := atomicfile.Create(path, func(to io.Writer) error { return snap.Write(to, h) }); err != nil {
+	err = atomicfile.Create(path, func(to io.Writer) error {
+		later := newStreams(2*len(h.cycles), path)
+		defer later.close()
+		return h.write(to, later)
+	})
+	if err != nil {
 		return w, err
 	}
-	w.Records = uint64(len(h.Snapshots))
+	w.Records = uint64(len(h.cycles))
 	return w, w.add(path)
 }
 
 // A life is what the history needs of one document, and how it stood in the latest cycle that
 // was asked for.
 type life struct {
-	id     graph.Node
-	path   string
-	flag   snap.Flag
-	well   bool
 	visits []store.Visit // of later cycles
 	links  []version     // from later cycles on; the first one first
 
@@ -68,8 +75,47 @@ func (l *life) live(c store.Cycle) {
 	}
 }
 
-// History makes the history of a site in memory.
-func History(v *store.View, site *store.Site) (*snap.History, error) {
+// A history is what is known of a site before its links are read: which documents it has, how they
+// are numbered, and in which snapshots each of them was there.
+type history struct {
+	v      *store.View
+	site   *store.Site
+	origin string
+	cycles []moment // a snapshot each
+
+	entries []entry      // by document of the store
+	size    int          // documents of the history
+	home    graph.Node   // graph.None: there is none
+	others  []graph.Node // feeds and sitemaps
+	well    []snap.ID    // documents that are known without a link, ascending
+
+	begin []uint32 // by document of the history, and one more: where its turns begin
+	turns []uint32 // snapshots in which a document came or went, by turns; nothing is there before the first
+}
+
+// An entry is what all links to a document ask for, in as little as fits, as they do it in no
+// order: 0 where the document is not in the history, else one more than its number there, twice,
+// and one more where it came with the first snapshot and never went.
+type entry uint32
+
+func entryOf(id snap.ID, stays bool) entry {
+	e := (entry(id) + 1) << 1
+	if stays {
+		e++
+	}
+	return e
+}
+
+func (e entry) id() snap.ID { return snap.ID(e>>1) - 1 }
+func (e entry) stays() bool { return e&1 != 0 }
+
+type moment struct {
+	cycle store.Cycle
+	at    store.Time
+}
+
+// newHistory reads what documents there are and when they were there.
+func newHistory(v *store.View, site *store.Site) (*history, error) {
 	if len(site.Seeds) == 0 {
 		return nil, fmt.Errorf("it has no seed: %w", io.ErrUnexpectedEOF)
 	}
@@ -77,113 +123,434 @@ func History(v *store.View, site *store.Site) (*snap.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	origin := base.Scheme + "://" + base.Host
-	lives, err := readLives(v, site, origin)
+	h := &history{v: v, site: site, origin: base.Scheme + "://" + base.Host, home: graph.None}
+	late := store.Cycle(0)
+	err = v.SiteCycles(site.ID, func(c *store.CycleRecord) bool {
+		if n := len(h.cycles); c.Done && n > 0 && c.At < h.cycles[n-1].at {
+			late = c.Cycle
+		}
+		if c.Done {
+			h.cycles = append(h.cycles, moment{c.Cycle, c.At})
+		}
+		return late == 0
+	})
 	if err != nil {
 		return nil, err
 	}
-	// Pages come before feeds and sitemaps; home is the first.
-	slices.SortStableFunc(lives, func(a, b *life) int {
-		rank := func(l *life) int {
-			switch {
-			case !l.flag.IsPage():
-				return 2
-			case l.path == "/":
-				return 0
-			}
-			return 1
-		}
-		return rank(a) - rank(b)
-	})
-	h := snap.New(site.Name, origin+"/")
-	last := graph.Node(0)
-	for _, l := range lives {
-		last = max(last, l.id)
+	if late != 0 {
+		n := len(h.cycles)
+		return nil, fmt.Errorf("cycle %d began at %d, before the one before it at %d", late, h.cycles[n-1].at, h.cycles[n-2].at)
 	}
-	number := make([]snap.ID, int(last)+1) // by document: its place in lives + 1; 0: it has none
-	for i, l := range lives {
-		number[l.id] = snap.ID(i) + 1
-		h.URLs = append(h.URLs, l.path)
+	n, err := v.NumURLs()
+	if err != nil {
+		return nil, err
 	}
-	var at *snap.State
-	err = v.SiteCycles(site.ID, func(c *store.CycleRecord) bool {
-		if !c.Done {
-			return true
-		}
-		var docs []snap.Document
-		var well []snap.ID
-		for _, l := range lives {
-			l.live(c.Cycle)
-		}
-		for i, l := range lives {
-			if !l.alive {
-				continue
-			}
-			d := snap.Document{ID: snap.ID(i), Flag: l.flag, Changed: l.changed}
-			for _, to := range l.to {
-				if int(to) >= len(number) || number[to] == 0 {
-					continue
-				}
-				if u := number[to] - 1; lives[u].alive && u != d.ID {
-					d.Links = append(d.Links, u)
-				}
-			}
-			slices.Sort(d.Links)
-			d.Links = slices.Compact(d.Links)
-			docs = append(docs, d)
-			if l.well {
-				well = append(well, d.ID)
-			}
-		}
-		at, err = h.Append(at, c.At, fmt.Sprint("cycle ", c.Cycle), docs, well)
-		return err == nil
-	})
-	return h, err
+	h.entries = make([]entry, n)
+	if err := h.readDocs(); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
-// readLives reads what once answered 2xx or redirects at the origin.
-func readLives(v *store.View, site *store.Site, origin string) ([]*life, error) {
-	var lives []*life
+// readDocs takes in what once answered 2xx or redirects at the origin: pages come before feeds and
+// sitemaps, home is the first.
+func (h *history) readDocs() error {
+	var ids []graph.Node // in the order of the store, as turns and ends
+	var turns, ends []uint32
+	var well []graph.Node
 	var failed error
-	cursor := v.Cursor()
+	cursor := h.v.Cursor()
 	defer cursor.Close()
-	err := cursor.SiteDocs(site.ID, func(d *store.Doc) bool {
-		path, ok := strings.CutPrefix(d.URL, origin)
-		if !ok || !strings.HasPrefix(path, "/") || d.LeftOut() {
+	var m memory
+	err := cursor.SiteDocs(h.site.ID, func(d *store.Doc) bool {
+		path, flag, ok := h.of(d)
+		if !ok {
 			return true
 		}
-		l := &life{id: d.ID, path: path, well: d.IsList() && d.FoundOn == graph.None}
-		switch d.Kind {
-		case store.Page:
-		case store.Redirect:
-			l.flag = snap.Redirect
-		case store.Feed:
-			l.flag = snap.Feed
-		case store.Sitemap:
-			l.flag = snap.Sitemap
-		default:
-			return true
+		ids = append(ids, d.ID)
+		switch {
+		case !flag.IsPage():
+			h.others = append(h.others, d.ID)
+		case path == "/":
+			h.home = d.ID
 		}
-		if failed = cursor.Visits(d, func(x store.Visit) bool { l.visits = append(l.visits, x); return true }); failed != nil {
+		if d.IsList() && d.FoundOn == graph.None {
+			well = append(well, d.ID)
+		}
+		var l life
+		if l.visits, failed = m.readVisits(cursor, d); failed != nil {
 			return false
 		}
-		failed = cursor.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {
-			x := version{since: c}
-			for _, k := range links {
-				x.to = append(x.to, k.To)
-				if k.Kind == store.ViaRefresh && l.flag == snap.Page {
-					l.flag = snap.Redirect
-				}
+		for len(l.visits) > 0 {
+			s := h.snapshot(l.visits[0].Cycle)
+			if s == len(h.cycles) {
+				break
 			}
-			l.links = append(l.links, x)
-			return true
-		})
-		slices.Reverse(l.links) // the store tells the latest first
-		lives = append(lives, l)
+			was := l.alive
+			if l.live(h.cycles[s].cycle); l.alive != was {
+				turns = append(turns, uint32(s))
+			}
+		}
+		ends = append(ends, uint32(len(turns)))
+		return true
+	})
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return err
+	}
+	h.number(ids, turns, ends)
+	for _, id := range well {
+		h.well = append(h.well, h.entries[id].id())
+	}
+	slices.Sort(h.well)
+	return nil
+}
+
+// number makes entries, begin and turns of what readDocs found.
+func (h *history) number(ids []graph.Node, turns, ends []uint32) {
+	h.size = len(ids)
+	h.begin = make([]uint32, h.size+1)
+	h.turns = make([]uint32, len(turns))
+	next := [...]snap.ID{1, snap.ID(h.size - len(h.others))}
+	if h.home == graph.None {
+		next[0] = 0
+	}
+	others := h.others
+	begin := uint32(0)
+	for i, id := range ids {
+		var n snap.ID
+		switch {
+		case id == h.home:
+		case len(others) > 0 && others[0] == id:
+			n, others = next[1], others[1:]
+			next[1]++
+		default:
+			n = next[0]
+			next[0]++
+		}
+		of := turns[begin:ends[i]]
+		begin = ends[i]
+		h.entries[id] = entryOf(n, len(of) == 1 && of[0] == 0)
+		h.begin[n+1] = uint32(len(of))
+	}
+	for n := range h.size {
+		h.begin[n+1] += h.begin[n]
+	}
+	begin = 0
+	for i, id := range ids {
+		copy(h.turnsOf(h.entries[id].id()), turns[begin:ends[i]])
+		begin = ends[i]
+	}
+}
+
+// of returns the path of a document and what it is, as far as a document without its links tells;
+// not ok: it is not in the history.
+func (h *history) of(d *store.Doc) (path string, flag snap.Flag, ok bool) {
+	path, ok = strings.CutPrefix(d.URL, h.origin)
+	if !ok || !strings.HasPrefix(path, "/") || d.LeftOut() || int(d.ID) >= len(h.entries) {
+		return "", 0, false
+	}
+	switch d.Kind {
+	case store.Page:
+	case store.Redirect:
+		flag = snap.Redirect
+	case store.Feed:
+		flag = snap.Feed
+	case store.Sitemap:
+		flag = snap.Sitemap
+	default:
+		return "", 0, false
+	}
+	return path, flag, true
+}
+
+// snapshot returns the first snapshot that shows what happened in a cycle, the number of snapshots
+// if none does.
+func (h *history) snapshot(c store.Cycle) int {
+	s, _ := slices.BinarySearchFunc(h.cycles, c, func(m moment, c store.Cycle) int { return cmp.Compare(m.cycle, c) })
+	return s
+}
+
+// turnsOf returns the snapshots in which a document came or went.
+func (h *history) turnsOf(id snap.ID) []uint32 { return h.turns[h.begin[id]:h.begin[id+1]] }
+
+// alive reports whether a document is there in a snapshot.
+func (h *history) alive(id snap.ID, s int) bool {
+	there := false
+	for _, t := range h.turnsOf(id) {
+		if t > uint32(s) {
+			break
+		}
+		there = !there
+	}
+	return there
+}
+
+// docs calls yield for each document of the history in the order of their numbers. The Doc is
+// valid during the call.
+func (h *history) docs(yield func(d *store.Doc) error) error {
+	one := func(id graph.Node) error {
+		d, err := h.v.Doc(id)
+		if err != nil {
+			return err
+		}
+		return yield(d)
+	}
+	if h.home != graph.None {
+		if err := one(h.home); err != nil {
+			return err
+		}
+	}
+	cursor := h.v.Cursor()
+	defer cursor.Close()
+	var failed error
+	err := cursor.SiteDocs(h.site.ID, func(d *store.Doc) bool {
+		if e := h.entry(d.ID); e != 0 && d.ID != h.home && h.isPage(e.id()) {
+			failed = yield(d)
+		}
 		return failed == nil
 	})
 	if failed != nil {
-		return nil, failed
+		return failed
 	}
-	return lives, err
+	if err != nil {
+		return err
+	}
+	for _, id := range h.others {
+		if err := one(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes the history. The first snapshot goes out as the documents are read; of each later
+// one two streams wait until then, of what went and of what came or changed.
+func (h *history) write(to io.Writer, later *streams) error {
+	out := snap.NewWriter(to, snap.New(h.site.Name, h.origin+"/"), h.size)
+	if err := h.urls(out); err != nil {
+		return err
+	}
+	heads := h.heads()
+	if len(heads) > 0 {
+		out.Snapshot(&heads[0])
+		if err := h.changes(out, later); err != nil {
+			return err
+		}
+	}
+	for s := 1; s < len(heads); s++ {
+		out.Snapshot(&heads[s])
+		if err := later.writeTo(out, 2*s, 2*s+1); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// urls writes the paths of all documents.
+func (h *history) urls(out *snap.Writer) error {
+	cursor := h.v.Cursor()
+	defer cursor.Close()
+	one := func(id graph.Node) error {
+		u, err := cursor.URL(id)
+		out.URL(strings.TrimPrefix(u, h.origin))
+		return err
+	}
+	if h.home != graph.None {
+		if err := one(h.home); err != nil {
+			return err
+		}
+	}
+	for i, e := range h.entries {
+		if id := graph.Node(i); e != 0 && id != h.home && h.isPage(e.id()) {
+			if err := one(id); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range h.others {
+		if err := one(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heads makes all snapshots without their changes.
+func (h *history) heads() []snap.Snapshot {
+	heads := make([]snap.Snapshot, len(h.cycles))
+	for id := range snap.ID(h.size) {
+		for i, s := range h.turnsOf(id) {
+			of := &heads[s].Docs
+			if h.isPage(id) {
+				of = &heads[s].Pages
+			}
+			*of += 1 - 2*(i&1) // it comes, it goes, it comes
+		}
+	}
+	var before []snap.ID
+	for s := range heads {
+		x := &heads[s]
+		x.Time, x.Commit = h.cycles[s].at, fmt.Sprint("cycle ", h.cycles[s].cycle)
+		if s > 0 {
+			x.Pages += heads[s-1].Pages
+			x.Docs += heads[s-1].Docs
+		}
+		well := []snap.ID{}
+		for _, id := range h.well {
+			if h.alive(id, s) {
+				well = append(well, id)
+			}
+		}
+		if !slices.Equal(well, before) {
+			x.WellKnown = well
+		}
+		before = well
+	}
+	return heads
+}
+
+// changes writes those of the first snapshot to first and those of later ones to later.
+func (h *history) changes(first io.Writer, later *streams) error {
+	cursor := h.v.Cursor()
+	defer cursor.Close()
+	var m memory
+	due := make([]uint64, (len(h.cycles)+63)/64)
+	mark := func(s int) {
+		if s < len(h.cycles) {
+			due[s/64] |= 1 << (s % 64)
+		}
+	}
+	var before, links []snap.ID
+	var line []byte
+	return h.docs(func(d *store.Doc) error {
+		id := h.entry(d.ID).id()
+		if len(h.turnsOf(id)) == 0 {
+			return nil
+		}
+		var l life
+		var refreshes bool
+		var err error
+		if l.visits, err = m.readVisits(cursor, d); err != nil {
+			return err
+		}
+		if l.links, refreshes, err = m.readLinks(cursor, d); err != nil {
+			return err
+		}
+		_, flag, _ := h.of(d)
+		if refreshes && flag == snap.Page {
+			flag = snap.Redirect
+		}
+		for i := range l.visits {
+			mark(h.snapshot(l.visits[i].Cycle))
+		}
+		for _, x := range l.links {
+			mark(h.snapshot(x.since))
+			for _, to := range x.to {
+				if e := h.entry(to); e != 0 && !e.stays() {
+					for _, s := range h.turnsOf(e.id()) {
+						mark(int(s))
+					}
+				}
+			}
+		}
+		was := false
+		before = before[:0]
+		for w := range due {
+			for ; due[w] != 0; due[w] &= due[w] - 1 {
+				s := w*64 + bits.TrailingZeros64(due[w])
+				l.live(h.cycles[s].cycle)
+				c := snap.Change{ID: id, Flag: flag}
+				stream := 2*s + 1
+				links = links[:0]
+				if l.alive {
+					links = h.linksIn(s, id, l.to, links)
+				}
+				switch {
+				case !l.alive && !was:
+					continue
+				case !l.alive:
+					c.Op = snap.Gone
+					stream = 2 * s
+				case !was:
+					c.Op, c.Gain = snap.Added, links
+				case !slices.Equal(links, before):
+					c.Op, c.Drop, c.Gain = snap.Links, snap.Difference(before, links), snap.Difference(links, before)
+				case l.changed:
+					c.Op = snap.Content
+				default:
+					continue
+				}
+				was = l.alive
+				before, links = links, before
+				line = c.Append(line[:0])
+				if s == 0 {
+					_, err = first.Write(line)
+				} else {
+					err = later.add(stream, line)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// isPage reports whether a document is a page rather than a feed or sitemap.
+func (h *history) isPage(id snap.ID) bool { return int(id) < h.size-len(h.others) }
+
+// entry returns that of a document of the store, which may be younger than the history.
+func (h *history) entry(id graph.Node) entry {
+	if int(id) >= len(h.entries) {
+		return 0
+	}
+	return h.entries[id]
+}
+
+// linksIn appends to links the numbers of those documents that are there in a snapshot, ascending,
+// each once, without the one that links to them.
+func (h *history) linksIn(s int, from snap.ID, to []graph.Node, links []snap.ID) []snap.ID {
+	for _, node := range to {
+		e := h.entry(node)
+		if id := e.id(); e != 0 && id != from && (e.stays() || h.alive(id, s)) {
+			links = append(links, id)
+		}
+	}
+	slices.Sort(links)
+	return slices.Compact(links)
+}
+
+// memory is that of one document after another.
+type memory struct {
+	visits  []store.Visit
+	links   []version
+	targets []graph.Node
+}
+
+// readVisits reads the visits of a document. They are valid until the next call.
+func (m *memory) readVisits(cursor *store.Cursor, d *store.Doc) ([]store.Visit, error) {
+	m.visits = m.visits[:0]
+	err := cursor.Visits(d, func(x store.Visit) bool { m.visits = append(m.visits, x); return true })
+	return m.visits, err
+}
+
+// readLinks reads all versions of a document's links, the first one first, and reports whether one
+// of them held a refresh. They are valid until the next call.
+func (m *memory) readLinks(cursor *store.Cursor, d *store.Doc) (links []version, refreshes bool, err error) {
+	m.links, m.targets = m.links[:0], m.targets[:0]
+	err = cursor.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {
+		begin := len(m.targets)
+		for i := range links {
+			m.targets = append(m.targets, links[i].To)
+			refreshes = refreshes || links[i].Kind == store.ViaRefresh
+		}
+		m.links = append(m.links, version{c, m.targets[begin:]})
+		return true
+	})
+	slices.Reverse(m.links) // the store tells the latest first
+	return m.links, refreshes, err
 }

@@ -375,7 +375,7 @@ func (h *History) Append(prev *State, time int64, commit string, docs []Document
 			c.Op, c.Gain = Added, slices.Clone(d.Links)
 		case d.Flag != prev.Flag[d.ID] || !slices.Equal(d.Links, prev.Links[d.ID]):
 			c.Op = Links
-			c.Drop, c.Gain = difference(prev.Links[d.ID], d.Links), difference(d.Links, prev.Links[d.ID])
+			c.Drop, c.Gain = Difference(prev.Links[d.ID], d.Links), Difference(d.Links, prev.Links[d.ID])
 		case d.Changed:
 			c.Op, c.Flag = Content, Page
 		default:
@@ -390,8 +390,8 @@ func (h *History) Append(prev *State, time int64, commit string, docs []Document
 	return prev, nil
 }
 
-// difference returns what is in a and not in b, both ascending.
-func difference(a, b []ID) []ID {
+// Difference returns what is in a and not in b, both ascending.
+func Difference(a, b []ID) []ID {
 	var out []ID
 	for _, x := range a {
 		for len(b) > 0 && b[0] < x {

@@ -11,83 +11,115 @@ import (
 
 // Write writes h gzip'd to w. The same history gives the same bytes.
 func Write(w io.Writer, h *History) error {
-	z, err := gzip.NewWriterLevel(w, gzip.DefaultCompression)
-	if err != nil {
-		return err
+	to := NewWriter(w, h, len(h.URLs))
+	for _, u := range h.URLs {
+		to.URL(u)
 	}
-	b := bufio.NewWriter(z)
+	var line []byte
+	for k := range h.Snapshots {
+		s := &h.Snapshots[k]
+		to.Snapshot(s)
+		for i := range s.Changes {
+			line = s.Changes[i].Append(line[:0])
+			to.Write(line)
+		}
+	}
+	return to.Close()
+}
+
+// A Writer writes a history piece by piece, for those that do not fit in memory: all URLs, then
+// each snapshot and behind it its changes. It checks nothing of what Read does. An error stays
+// until Close tells it.
+type Writer struct {
+	z *gzip.Writer
+	b *bufio.Writer
+	k int
+}
+
+// NewWriter begins a history gzip'd to w: of h what is neither URLs nor snapshots, and as many URLs
+// as are to come.
+func NewWriter(w io.Writer, h *History, urls int) *Writer {
+	z := gzip.NewWriter(w)
+	to := &Writer{z: z, b: bufio.NewWriter(z)}
 	format := "SNAP2"
 	if h.Dated {
 		format = "SNAP3"
 	}
-	fmt.Fprintf(b, "%s\t%s\t%s\t%s\t%s\t%s\nU\t%d\n", format, h.Site, h.Repo, h.Ref, h.Root, h.Base, len(h.URLs))
-	for _, u := range h.URLs {
-		b.WriteString(u)
-		b.WriteByte('\n')
+	fmt.Fprintf(to.b, "%s\t%s\t%s\t%s\t%s\t%s\nU\t%d\n", format, h.Site, h.Repo, h.Ref, h.Root, h.Base, urls)
+	return to
+}
+
+// URL writes the next URL.
+func (w *Writer) URL(u string) {
+	w.b.WriteString(u)
+	w.b.WriteByte('\n')
+}
+
+// Snapshot begins the next snapshot: all of s but its changes.
+func (w *Writer) Snapshot(s *Snapshot) {
+	fmt.Fprintf(w.b, "S\t%d\t%d\t%s\t%d\t%d\n", w.k, s.Time, s.Commit, s.Pages, s.Docs)
+	w.k++
+	if s.WellKnown != nil {
+		w.b.WriteByte('W')
+		for _, id := range s.WellKnown {
+			w.b.Write(number(w.b.AvailableBuffer(), " ", id))
+		}
+		w.b.WriteByte('\n')
 	}
-	for k := range h.Snapshots {
-		writeSnapshot(b, k, &h.Snapshots[k])
-	}
-	b.WriteString("E\n")
-	if err := b.Flush(); err != nil {
+}
+
+// Write writes changes of the snapshot that was begun last, as Change.Append made them.
+func (w *Writer) Write(changes []byte) (int, error) { return w.b.Write(changes) }
+
+// Close ends the history.
+func (w *Writer) Close() error {
+	w.b.WriteString("E\n")
+	if err := w.b.Flush(); err != nil {
 		return err
 	}
-	return z.Close()
+	return w.z.Close()
 }
 
-func writeSnapshot(b *bufio.Writer, k int, s *Snapshot) {
-	fmt.Fprintf(b, "S\t%d\t%d\t%s\t%d\t%d\n", k, s.Time, s.Commit, s.Pages, s.Docs)
-	if s.WellKnown != nil {
-		b.WriteByte('W')
-		for _, id := range s.WellKnown {
-			number(b, " ", id)
-		}
-		b.WriteByte('\n')
+// Append appends the lines of the format that tell c.
+func (c *Change) Append(b []byte) []byte {
+	b = append(b, byte(c.Op))
+	b = number(b, "", c.ID)
+	if c.Flag != Page && (c.Op == Added || c.Op == Links) {
+		b = append(b, ' ', byte(c.Flag))
 	}
-	for i := range s.Changes {
-		c := &s.Changes[i]
-		number(b, string(rune(c.Op)), c.ID)
-		if c.Flag != Page && (c.Op == Added || c.Op == Links) {
-			b.WriteByte(' ')
-			b.WriteByte(byte(c.Flag))
+	drop, gain := c.Drop, c.Gain
+	for len(drop) > 0 || len(gain) > 0 {
+		if len(gain) == 0 || len(drop) > 0 && drop[0] < gain[0] {
+			b = number(b, " -", drop[0])
+			drop = drop[1:]
+		} else {
+			b = number(b, " ", gain[0])
+			gain = gain[1:]
 		}
-		drop, gain := c.Drop, c.Gain
-		for len(drop) > 0 || len(gain) > 0 {
-			if len(gain) == 0 || len(drop) > 0 && drop[0] < gain[0] {
-				number(b, " -", drop[0])
-				drop = drop[1:]
-			} else {
-				number(b, " ", gain[0])
-				gain = gain[1:]
-			}
-		}
-		b.WriteByte('\n')
-		writeDates(b, c)
 	}
+	return c.appendDates(append(b, '\n'))
 }
 
-// writeDates writes the P or L line of a change, if it has any.
-func writeDates(b *bufio.Writer, c *Change) {
+// appendDates appends the P or L line of a change, if it has any.
+func (c *Change) appendDates(b []byte) []byte {
 	if c.Published != 0 {
-		fmt.Fprintf(b, "P %d %d\n", c.ID, c.Published)
+		b = fmt.Appendf(b, "P %d %d\n", c.ID, c.Published)
 	}
 	if len(c.Dates) == 0 {
-		return
+		return b
 	}
-	number(b, "L ", c.ID)
+	b = number(b, "L ", c.ID)
 	for _, d := range c.Dates {
-		number(b, " ", d.Target)
-		b.WriteByte(':')
+		b = append(number(b, " ", d.Target), ':')
 		if d.Time == 0 {
-			b.WriteByte('-')
+			b = append(b, '-')
 		} else {
-			b.Write(strconv.AppendInt(b.AvailableBuffer(), d.Time, 10))
+			b = strconv.AppendInt(b, d.Time, 10)
 		}
 	}
-	b.WriteByte('\n')
+	return append(b, '\n')
 }
 
-func number(b *bufio.Writer, before string, id ID) {
-	b.WriteString(before)
-	b.Write(strconv.AppendUint(b.AvailableBuffer(), uint64(id), 10))
+func number(b []byte, before string, id ID) []byte {
+	return strconv.AppendUint(append(b, before...), uint64(id), 10)
 }
