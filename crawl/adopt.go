@@ -206,7 +206,7 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) (*store.Doc
 		return nil, err
 	}
 	if added && open != nil {
-		open.cycle.see(d)
+		open.cycle.see(d, open.cycle.place(d.URL))
 	}
 	queued := false // it waited before
 	if !added {

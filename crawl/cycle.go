@@ -514,7 +514,7 @@ func (c *cycle) reopen() {
 	c.worth, c.bounds = worth{off: c.site.Rules.All}, bounds{}
 	c.worth.params.Ignore(c.site.SameParams)
 	c.crawl().save()
-	c.crawl().fail(c.learnAll())
+	c.crawl().fail(c.learnAll(func(*store.Doc) {}))
 	c.run.pending++
 	c.site.State, c.site.Reason = store.SiteCrawling, ""
 	c.touch()

@@ -129,7 +129,7 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		crawl.fail(err)
 		return 0, false, false
 	case added && d.State == store.Queued:
-		owner.see(d)
+		owner.see(d, owner.place(d.URL))
 		if owner == c && !f.NoFollow {
 			c.worth.fresh = append(c.worth.fresh, f.URL)
 		}
@@ -179,7 +179,7 @@ func (c *cycle) revive(id graph.Node, by *store.Doc) {
 		if d.State == store.Queued {
 			crawl.fail(crawl.db.Put(d))
 			if !s.cycle.closed {
-				s.cycle.see(d)
+				s.cycle.see(d, s.cycle.place(d.URL))
 			}
 			s.cycle.refound(d)
 		}

@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"forage/graph"
 	"forage/store"
@@ -33,10 +35,27 @@ func (v *firstVisit) begin() error {
 		v.learned()
 		return nil
 	}
-	if err := v.learnAll(); err != nil {
-		return err
+	// What waits is counted by host as it is met: to go through the queue takes as long again.
+	queued := map[string]int{}
+	host, n := "", 0
+	err := v.learnAll(func(d *store.Doc) {
+		if d.State != store.Queued {
+			return
+		}
+		if h := store.HostOf(d.URL); h != host {
+			queued[host] += n
+			host, n = h, 0
+		}
+		n++
+	})
+	queued[host] += n
+	delete(queued, "")
+	for _, name := range slices.Sorted(maps.Keys(queued)) {
+		b := v.backlog(name)
+		b.add(queued[name])
+		v.loop().wake(b.host)
 	}
-	return v.queueAll()
+	return err
 }
 
 // queueAll puts in line what waits in the store.

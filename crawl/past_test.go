@@ -55,7 +55,7 @@ func (v *reopened) conclude(counts *store.Counters, whole bool) {
 	c := *v.cycle
 	c.crawl().save()
 	c.worth = worth{}
-	if err := c.learnAll(); err != nil {
+	if err := c.learnAll(func(*store.Doc) {}); err != nil {
 		v.t.Error(err)
 	}
 	live, anew := v.cycle.worth.known(), c.worth.known()

@@ -64,14 +64,14 @@ func (c *cycle) place(url string) string {
 	return scope.Path(url)
 }
 
-// see counts a document that became known.
-func (c *cycle) see(d *store.Doc) {
+// see counts a document that became known at a place.
+func (c *cycle) see(d *store.Doc, place string) {
 	if c.worth.off {
 		return
 	}
 	c.worth.told++
-	c.worth.site.See(c.place(d.URL))
-	c.bounds.names.See(c.place(d.URL))
+	c.worth.site.See(place)
+	c.bounds.names.See(place)
 	if d.NoFollow {
 		if c.worth.nofollow == nil {
 			c.worth.nofollow = map[graph.Node]bool{}
@@ -106,27 +106,28 @@ func (c *cycle) learn(d *store.Doc) {
 		return
 	}
 	c.relive(w.told + 1)
-	c.see(d)
+	place := c.place(d.URL)
+	c.see(d, place)
 	if c.repeats() {
 		if d.Kind == store.Page {
 			w.remember(d)
 		}
 		if d.Cycle < c.rec.Cycle {
-			w.heard(c.place(d.URL))
+			w.heard(place)
 		}
 	}
 	if d.Visits > 0 {
-		w.params.Met(c.place(d.URL), c.site.SameParams)
+		w.params.Met(place, c.site.SameParams)
 		c.bound(d)
 	}
 	if d.Visits > 0 && d.Kind == store.Page && d.Passages[0] != 0 {
-		w.params.Earlier(c.place(d.URL), says(d), c.site.SameParams)
+		w.params.Earlier(place, says(d), c.site.SameParams)
 	}
 	if w.off {
 		return
 	}
 	c.learnCanonical(d)
-	e := event{at: d.Learned, url: c.place(d.URL), left: stopped, o: brought(d)}
+	e := event{at: d.Learned, url: place, left: stopped, o: brought(d)}
 	w.unlisted = w.unlisted || e.o == yield.NoIndex && d.Seed
 	switch {
 	case e.at > 0:
@@ -188,10 +189,14 @@ func brought(d *store.Doc) yield.Outcome {
 	return yield.None
 }
 
-// learnAll takes in what is known of the site.
-func (c *cycle) learnAll() error {
+// learnAll takes in what is known of the site, and shows each document to also.
+func (c *cycle) learnAll(also func(d *store.Doc)) error {
 	defer c.learned()
-	return c.crawl().db.SiteDocs(c.site.ID, func(d *store.Doc) bool { c.learn(d); return true })
+	return c.crawl().db.SiteDocsAhead(c.site.ID, func(d *store.Doc) bool {
+		c.learn(d)
+		also(d)
+		return true
+	})
 }
 
 // learned is called after all that is known was given to learn.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -175,6 +176,77 @@ func (c *Cursor) doc(use byte, id graph.Node) ([]byte, error) {
 
 // urlField decodes the URL of a document.
 var urlField = docFields.Only(1)
+
+// SiteDocsAhead reads at most so many batches of so many documents ahead: a megabyte or two. With
+// fewer, reader and caller wait for each other most of the time.
+const (
+	batches = 8
+	batch   = 256
+)
+
+// SiteDocsAhead is SiteDocs for a site of many documents: a goroutine of its own reads them ahead
+// of yield. A Doc is valid during the call only.
+func (v *View) SiteDocsAhead(site SiteID, yield func(*Doc) bool) error {
+	counts, err := v.Counters(site)
+	if err != nil {
+		return err
+	}
+	all, err := v.NumURLs()
+	if err != nil {
+		return err
+	}
+	c := v.Cursor()
+	if counts.Known() < 4*batch { // for so few a goroutine takes longer
+		return errors.Join(c.SiteDocs(site, yield), c.Close())
+	}
+	// Where most documents are of the site it is quicker to go through all of them than through its list.
+	read := func(yield func(*Doc) bool) error { return c.SiteDocs(site, yield) }
+	if counts.Known() > int64(all)/2 {
+		read = func(yield func(*Doc) bool) error {
+			return c.Docs(func(d *Doc) bool { return d.Site != site || yield(d) })
+		}
+	}
+	full, empty, stop := make(chan []Doc, batches), make(chan []Doc, batches), make(chan struct{})
+	for range batches {
+		empty <- make([]Doc, 0, batch)
+	}
+	hand := func(docs []Doc) bool {
+		select {
+		case full <- docs:
+			return true
+		case <-stop:
+			return false
+		}
+	}
+	var failed error // set before full is closed
+	go func() {
+		defer close(full)
+		docs := <-empty
+		err := read(func(d *Doc) bool {
+			if docs = append(docs, *d); len(docs) < batch {
+				return true
+			}
+			if !hand(docs) {
+				return false
+			}
+			docs = (<-empty)[:0]
+			return true
+		})
+		if failed = errors.Join(err, c.Close()); failed == nil && len(docs) > 0 {
+			hand(docs)
+		}
+	}()
+	more := true
+	for docs := range full {
+		for i := 0; more && i < len(docs); i++ {
+			if more = yield(&docs[i]); !more {
+				close(stop)
+			}
+		}
+		empty <- docs
+	}
+	return failed
+}
 
 // URL returns the URL of a document, or ErrNotFound. Of numbers in no order it is not quicker than
 // View.Doc.

@@ -215,3 +215,51 @@ func TestOnly(t *testing.T) {
 	}()
 	docFields.Only(51)
 }
+
+// TestSiteDocsAhead compares documents read ahead with those of SiteDocs: of a site that has most
+// of the store's, of one that has few and of one for which no goroutine is begun; whole, and ended
+// after some.
+func TestSiteDocsAhead(t *testing.T) {
+	db, err := Open("crawl", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for s := range 3 {
+		name := fmt.Sprintf("%c.test", 'a'+s)
+		if err := db.AddSite(&Site{Name: name, Rules: Rules{Scope: "host", Within: name}, Seeds: []string{"http://" + name + "/"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(3, 1))
+	for i := range 2 * batches * batch {
+		s := []int{0, 0, 0, 0, 0, 1, 1, 2}[r.IntN(8)]
+		if s == 2 && i > batch {
+			s = 0
+		}
+		d := NewDoc(fmt.Sprintf("http://%c.test/%d", 'a'+s, i), SiteID(s+1))
+		d.Depth = r.IntN(9)
+		if _, err := db.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	for site := SiteID(1); site <= 3; site++ {
+		var want []Doc
+		if err := db.SiteDocs(site, func(d *Doc) bool { want = append(want, *d); return true }); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, batch, batch + 1, len(want) - 1, len(want)} {
+			n = min(n, len(want))
+			var got []Doc
+			if err := db.SiteDocsAhead(site, func(d *Doc) bool { got = append(got, *d); return len(got) < n }); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want[:n]) {
+				t.Errorf("site %d, %d of %d documents: got %d, or others", site, n, len(want), len(got))
+			}
+		}
+	}
+}

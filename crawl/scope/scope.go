@@ -144,8 +144,11 @@ func Origin(url string) string {
 	if i < 0 {
 		return ""
 	}
-	if j := strings.IndexAny(url[i+3:], "/?#"); j >= 0 {
-		return url[:i+3+j]
+	for j := i + 3; j < len(url); j++ {
+		switch url[j] {
+		case '/', '?', '#':
+			return url[:j]
+		}
 	}
 	return url
 }

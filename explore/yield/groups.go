@@ -49,11 +49,15 @@ func (s *Site) read(url string, grow bool) (t set) {
 	path, query, _ := strings.Cut(url, "?")
 	t.add(s.template(path, query, grow))
 	rest, text := strings.Trim(path, "/"), ""
+	params := strings.IndexByte(path, ';') >= 0 // most have none
 	for n := 1; rest != ""; n++ {
 		more := false
 		text, rest, more = strings.Cut(rest, "/")
-		text, name := cutParam(text)
-		t.add(s.literal(byName, 0, name, "", grow))
+		if params {
+			var name string
+			text, name = cutParam(text)
+			t.add(s.literal(byName, 0, name, "", grow))
+		}
 		if n <= places {
 			t.add(s.literal(byPlace, byte('0'+n), text, "", grow))
 		}
@@ -87,8 +91,10 @@ func param(query string) (name, value, rest string) {
 
 // cutParam cuts the parameter off a segment that has one, as in /page;jsessionid=1.
 func cutParam(segment string) (text, name string) {
-	text, name, _ = strings.Cut(segment, ";")
-	name, _, _ = strings.Cut(name, "=")
+	text, name, found := strings.Cut(segment, ";")
+	if found {
+		name, _, _ = strings.Cut(name, "=")
+	}
 	return text, name
 }
 
