@@ -105,8 +105,8 @@ func TestFeed(t *testing.T) {
 				t.Errorf("%s%s: %d entries %q\nwant %d %q", path, query, len(ids), ids, len(want), want)
 			}
 		}
-		if query == "" && len(want) < 10 {
-			t.Errorf("%d new pages", len(want))
+		if query == "" && len(want) < 5 { // how many a budget finds depends on the time that passes between weeks
+			t.Errorf("%d new pages: too few to compare", len(want))
 		}
 	}
 	if a := ask(t, "GET", srv.URL+"/feed.atom?limit=5&token=secret", ""); !strings.Contains(string(a.body), `"https://forage.example/watch/feed.atom?limit=5"`) || strings.Contains(string(a.body), "secret") {
