@@ -11,7 +11,9 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"forage/crawl"
 	"forage/crawl/plan"
@@ -153,8 +155,11 @@ func wantProblem(t *testing.T, what string, a answer, status int) (p struct {
 	return p
 }
 
-// A blog is a site that was visited, and that publishes: each of its weeks is a visit.
+// A blog is a site that was visited, and that publishes: each of its weeks is a visit. It is the clock of its
+// crawl, which dates visits as far apart as a test asks, so that what a budget finds need not depend on how fast that runs.
 type blog struct {
+	apart time.Duration // from week to week, beside what passes by itself
+	ahead atomic.Int64  // nanoseconds before the machine's date
 	web   *replay.Server
 	crawl *crawl.Crawl
 	url   string // of the site, without the / at its end
@@ -169,18 +174,23 @@ func newBlog(t testing.TB) *blog {
 	}
 	srv := httptest.NewServer(web)
 	t.Cleanup(srv.Close)
-	c, err := crawl.Open(crawl.Config{Dir: t.TempDir(), Delay: -1})
+	b := &blog{web: web, url: srv.URL}
+	c, err := crawl.Open(crawl.Config{Dir: t.TempDir(), Delay: -1, Clock: b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	b := &blog{web: web, crawl: c, url: srv.URL}
+	b.crawl = c
 	rules := store.Rules{Scope: "host", AllowPrivate: []string{"127.0.0.0/8"}}
 	if _, err := c.Run(context.Background(), []scope.Seed{{URL: srv.URL + "/", Rules: rules}}, b.options()); err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
+
+func (b *blog) Now() time.Time                         { return time.Now() }
+func (b *blog) Wall() time.Time                        { return time.Now().Add(time.Duration(b.ahead.Load())) }
+func (b *blog) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 func (b *blog) options() crawl.Options {
 	return crawl.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
@@ -196,6 +206,7 @@ func (b *blog) next(t testing.TB) {
 func (b *blog) few(t testing.TB, budget int) {
 	t.Helper()
 	b.week++
+	b.ahead.Add(int64(b.apart))
 	if err := b.web.Switch(b.week); err != nil {
 		t.Fatal(err)
 	}
