@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"forage/store"
 )
@@ -33,5 +34,46 @@ func TestKept(t *testing.T) {
 	}
 	if len(k.made) != maxKept {
 		t.Errorf("%d are kept, want %d", len(k.made), maxKept)
+	}
+}
+
+// TestKeptOnce: what many ask for at the same time is worked out once, and again after an error or a panic, which hold nobody up.
+func TestKeptOnce(t *testing.T) {
+	broken := errors.New("broken")
+	for name, work := range map[string]func() (int, error){
+		"value": func() (int, error) { return 7, nil },
+		"error": func() (int, error) { return 0, broken },
+		"panic": func() (int, error) { panic(broken) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var k kept[int]
+				site := &store.Site{ID: 1}
+				times, hold := 0, make(chan struct{})
+				for range 5 {
+					go func() {
+						defer func() { recover() }()
+						got, err := k.of(site, func() (int, error) {
+							times++
+							<-hold
+							return work()
+						})
+						if name == "value" && (got != 7 || err != nil) || name != "value" && err == nil {
+							t.Errorf("%d, %v", got, err)
+						}
+					}()
+				}
+				synctest.Wait() // all of them wait: one for hold, the others for that one
+				close(hold)
+				synctest.Wait()
+				if times != 1 {
+					t.Errorf("it was worked out %d times", times)
+				}
+				got, err := k.of(site, func() (int, error) { return 8, nil })
+				if want := map[bool]int{true: 7, false: 8}[name == "value"]; got != want || err != nil {
+					t.Errorf("asked again: %d, %v, want %d", got, err, want)
+				}
+			})
+		})
 	}
 }
