@@ -3,6 +3,9 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"reflect"
 	"slices"
@@ -409,11 +412,16 @@ func TestTooManyReaders(t *testing.T) {
 	defer func(was time.Duration) { maxQueued = was }(maxQueued)
 	maxQueued = 0
 	db, _ := newStore(t)
-	s := &server{Options: Options{DB: db, Watch: &watched{}}, readers: make(chan struct{}, 1)}
+	s := &server{Options: Options{DB: db, Watch: &watched{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}, readers: make(chan struct{}, 1)}
 	if err := s.read(func(*store.View) error {
 		err := s.read(func(*store.View) error { t.Error("a second one reads"); return nil })
 		if err == nil {
 			t.Error("a second one is not refused")
+		}
+		w := httptest.NewRecorder() // an answer that has not begun tells so, too
+		s.uiExport(w, httptest.NewRequest("GET", "/pages.csv", nil))
+		if r := w.Result(); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Content-Disposition") != "" {
+			t.Errorf("a file of pages is answered %d, %v", r.StatusCode, r.Header)
 		}
 		return nil
 	}); err != nil {

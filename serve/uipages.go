@@ -173,6 +173,11 @@ func (s *server) uiExport(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, func(*http.Request, *uiFrame) (string, error) { return "", err })
 		return
 	}
+	events, before, err := s.exportPiece(&c, 0)
+	if err != nil { // while it can still be answered
+		s.page(w, r, func(*http.Request, *uiFrame) (string, error) { return "", err })
+		return
+	}
 	h, asTable := w.Header(), strings.HasSuffix(r.URL.Path, ".csv")
 	h.Set("Content-Type", "application/x-ndjson")
 	h.Set("Content-Disposition", `attachment; filename="pages.jsonl"`)
@@ -180,14 +185,23 @@ func (s *server) uiExport(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", `attachment; filename="pages.csv"`)
 	}
-	if err := s.export(r, w, &c, asTable); err != nil {
+	if err := s.export(r, w, &c, events, before, asTable); err != nil {
 		s.Log.Debug("a file of pages was cut off", "error", err)
 		panic(http.ErrAbortHandler) // it is not to be taken for whole
 	}
 }
 
-// export writes the events of a filter.
-func (s *server) export(r *http.Request, w http.ResponseWriter, c *eventFilter, asTable bool) error {
+// exportPiece reads the next events of a filter, and the number to go on before; 0: these are the last.
+func (s *server) exportPiece(c *eventFilter, before uint64) (events []*store.Event, next uint64, err error) {
+	err = s.read(func(v *store.View) (err error) {
+		events, next, err = c.back(v, before, exportPiece)
+		return err
+	})
+	return events, next, err
+}
+
+// export writes the events of a filter, of which the first piece has been read.
+func (s *server) export(r *http.Request, w http.ResponseWriter, c *eventFilter, events []*store.Event, before uint64, asTable bool) error {
 	out := http.NewResponseController(w)
 	table := csv.NewWriter(w)
 	if asTable {
@@ -195,14 +209,7 @@ func (s *server) export(r *http.Request, w http.ResponseWriter, c *eventFilter, 
 			return err
 		}
 	}
-	for before := uint64(0); ; {
-		var events []*store.Event
-		if err := s.read(func(v *store.View) (err error) {
-			events, before, err = c.back(v, before, exportPiece)
-			return err
-		}); err != nil {
-			return err
-		}
+	for {
 		for _, e := range events {
 			if err := writeEvent(w, table, e, asTable); err != nil {
 				return err
@@ -213,7 +220,11 @@ func (s *server) export(r *http.Request, w http.ResponseWriter, c *eventFilter, 
 			return err
 		}
 		out.SetWriteDeadline(time.Now().Add(writeTimeout)) // no error: there is none in tests without a connection
-		if err := r.Context().Err(); err != nil {
+		err := r.Context().Err()
+		if err == nil {
+			events, before, err = s.exportPiece(c, before)
+		}
+		if err != nil {
 			return err
 		}
 	}
