@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"crypto/sha256"
@@ -32,15 +33,16 @@ var uiFiles embed.FS
 // a page's own text.
 const uiPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// uiPages are the templates by name, each with the frame around it.
-var uiPages = func() map[string]*template.Template {
+// uiPages returns the templates by name, each with the frame around it. They are read at the first page: every command
+// starts with this package, and hardly any shows one.
+var uiPages = sync.OnceValue(func() map[string]*template.Template {
 	frame := template.Must(template.New("frame.html").Funcs(uiFuncs).ParseFS(uiFiles, "ui/frame.html", "ui/parts.html"))
 	pages := map[string]*template.Template{}
 	for _, name := range []string{"overview", "sites", "site", "pages", "hosts", "url", "add", "login", "error"} {
 		pages[name] = template.Must(template.Must(frame.Clone()).ParseFS(uiFiles, "ui/"+name+".html"))
 	}
 	return pages
-}()
+})
 
 // uiAssets are the files beside the pages, by their path.
 var uiAssets = func() map[string]*uiAsset {
@@ -176,7 +178,7 @@ func (s *server) uiError(f *uiFrame, err error) (name string, status int) {
 // write writes a page, whole or not at all.
 func (s *server) write(w http.ResponseWriter, f *uiFrame, name string, status int) {
 	var b bytes.Buffer
-	if err := uiPages[name].ExecuteTemplate(&b, "frame.html", f); err != nil {
+	if err := uiPages()[name].ExecuteTemplate(&b, "frame.html", f); err != nil {
 		s.Log.Error("a page", "name", name, "error", err)
 		writeProblem(w, http.StatusInternalServerError, err.Error())
 		return
