@@ -33,8 +33,9 @@ type writer struct{ template *template.Template } // nil: as JSON
 
 // functions are those of a template besides the ones of text/template.
 var functions = template.FuncMap{
-	"json":  jsonText,
-	"slack": strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace,
+	"json":     jsonText,
+	"slack":    strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace,
+	"slackurl": strings.NewReplacer("&", "&amp;", "<", "%3C", ">", "%3E", "|", "%7C").Replace,
 }
 
 // jsonText is a value as JSON, which strings need to stand within JSON.
@@ -60,8 +61,9 @@ func newWriter(text string) (*writer, error) {
 // CheckTemplate returns an error unless text is a template, of package text/template, that works for an event. It gets the keys of the
 // event as JSON has them, "" for null, and beside the functions of text/template
 //
-//	json   a value as JSON, a string with its quotes
-//	slack  a text without what Slack takes for markup
+//	json      a value as JSON, a string with its quotes
+//	slack     a text without what Slack takes for markup
+//	slackurl  a URL without what ends it in a link of Slack
 func CheckTemplate(text string) error {
 	w, err := newWriter(text)
 	if err == nil {

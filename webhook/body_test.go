@@ -45,6 +45,7 @@ func TestBody(t *testing.T) {
 	for _, c := range []struct{ template, want string }{
 		{"", ""},
 		{`{"text": {{json (printf "<%s|%s>" .url (slack .title))}}}`, `{"text": "<https://a.test/x|&lt;!channel&gt; \"&amp; \\u202eevil\" }}{{.url}} @everyone \\u001b[31m>"}`},
+		{`{{json (printf "<%s|%s>" (slackurl "https://a.test/?q=x|Your+bank&y=<z>") (slack "t"))}}`, `"<https://a.test/?q=x%7CYour+bank&amp;y=%3Cz%3E|t>"`},
 		{`{{.type}} {{.seq}} {{.depth}} [{{.published}}{{.moved_from}}] {{with .title}}{{slice . 0 10}}{{end}}`, `page.new 7 2 [] <!channel>`},
 		{`{"n": {{json .seq}}, "none": {{json .published}}}`, `{"n": 7, "none": ""}`},
 	} {
