@@ -139,8 +139,8 @@ func (c *Config) read(r *reader, root ast.Node) {
 		"public":     func(n ast.Node) { r.yes(n, &c.Public) },
 		"tokens": func(n ast.Node) {
 			r.mapping(n, map[string]func(ast.Node){
-				"read":  func(n ast.Node) { c.Tokens.Read = r.secrets(n) },
-				"write": func(n ast.Node) { c.Tokens.Write = r.secrets(n) },
+				"read":  func(n ast.Node) { c.Tokens.Read = r.tokens(n) },
+				"write": func(n ast.Node) { c.Tokens.Write = r.tokens(n) },
 			})
 		},
 		"limits": func(n ast.Node) {

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	c, err := Parse("forage.yaml", []byte(`listen: 0.0.0.0:80
 public_url: https://forage.example/f
 public: true
-tokens: {read: [$TOKEN, r2], write: w$TOKEN}
+tokens: {read: [$TOKEN-0123456789abcd, r2-0123456789abcd], write: w$TOKEN-0123456789abcd}
 limits: {fetches_per_day: 200000, bandwidth: 2MiB/s, min_free: 1GiB, keep_events: 90d}
 webhooks:
   - {name: team, url: https://hooks.example/f, secret: $SECRET, sites: [news.example], types: [page.new], header: {Authorization: Bearer $TOKEN}}
@@ -93,7 +93,7 @@ defaults:
 		t.Errorf("fields %+v", fields)
 	}
 	want := &Config{
-		Listen: "0.0.0.0:80", PublicURL: "https://forage.example/f/", Public: true, Tokens: Tokens{[]string{"t", "r2"}, []string{"wt"}},
+		Listen: "0.0.0.0:80", PublicURL: "https://forage.example/f/", Public: true, Tokens: Tokens{[]string{"t-0123456789abcd", "r2-0123456789abcd"}, []string{"wt-0123456789abcd"}},
 		Limits: Limits{200000, 2 << 20, 1 << 30, 90 * day},
 		Fetch:  Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000},
 		Webhooks: []webhook.Target{
@@ -181,6 +181,8 @@ func TestParseBad(t *testing.T) {
 		{"defaults: {delay: -1s}", "1:19: defaults: delay: want a time such as 90d, 6h or 1.5s, got \"-1s\""},
 		{"defaults: {check-gone: 5}", "1:24: defaults: check-gone: want a share such as 25%, got \"5\""},
 		{"defaults: {parallel: 0}", "1:22: defaults: parallel: want a whole number of at least 1, got \"0\""},
+		{"tokens:\n  read: [0123456789abcdef, 0123456789abcde]", "2:28: tokens: read: want a token of at least 16 characters, this one has 15"},
+		{"tokens: {write: $TOKEN}", "1:17: tokens: write: want a token of at least 16 characters, this one has 1"},
 		{"tokens: {read: $NONE}", "1:16: tokens: read: not in the environment: $NONE"},
 		{"webhooks: [{name: a, url: https://a.example/, secret: $NONE}]", "1:55: secret: not in the environment: $NONE"},
 		{"webhooks: [{name: a, url: https://a.example/, secret: [MDEy, whsec_plain text]}]", "1:55: secret: want whsec_ and bytes in base64"},

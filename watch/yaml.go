@@ -207,14 +207,34 @@ func (r *reader) secret(n ast.Node) (s string) {
 
 // secrets reads a list of secrets, or one.
 func (r *reader) secrets(n ast.Node) (all []string) {
-	nodes := []ast.Node{n}
-	if s, ok := n.(*ast.SequenceNode); ok {
-		nodes = s.Values
-	}
-	for _, n := range nodes {
+	for _, n := range items(n) {
 		all = append(all, r.secret(n))
 	}
 	return all
+}
+
+// minToken is the least length of a token of the API, in bytes: shorter ones may be guessed.
+const minToken = 16
+
+// tokens reads a list of tokens of the API, or one.
+func (r *reader) tokens(n ast.Node) (all []string) {
+	for _, n := range items(n) {
+		had := len(r.errs)
+		token := r.secret(n)
+		if len(token) < minToken && len(r.errs) == had {
+			r.errorf(n, "want a token of at least %d characters, this one has %d", minToken, len(token))
+		}
+		all = append(all, token)
+	}
+	return all
+}
+
+// items are the nodes of a list, or the one that stands for it.
+func items(n ast.Node) []ast.Node {
+	if s, ok := n.(*ast.SequenceNode); ok {
+		return s.Values
+	}
+	return []ast.Node{n}
 }
 
 // header reads names and values of header fields.
