@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"container/list"
 	"errors"
 	"fmt"
 
@@ -14,8 +15,9 @@ import (
 // a policy everything once more: what a cycle costs does not grow with those before it. A policy
 // that is taken out belongs to its cycle, which puts it back when it has ended well.
 type policies struct {
-	kept      []keptPolicy // the one used last at the end
-	documents int          // that they know, in all
+	bySite    map[store.SiteID]*list.Element
+	kept      list.List // of keptPolicy, the one used last at the end
+	documents int       // that they know, in all
 }
 
 type keptPolicy struct {
@@ -27,32 +29,39 @@ type keptPolicy struct {
 // maxPolicyDocuments bounds the documents that the policies kept know, at some 80 bytes each.
 const maxPolicyDocuments = 1 << 20
 
-// take takes out what a plan needs at a site; nil: it is not here.
+// take takes out what a plan needs at a site; nil: it is not here. O(1).
 func (p *policies) take(site store.SiteID, plan *plan.Plan) *kept {
-	for i, k := range p.kept {
-		if k.site == site {
-			p.drop(i)
-			if k.owner == revisit.Owner(plan.Policy, plan.Config) {
-				return k.policy
-			}
-			return nil
-		}
+	e, ok := p.bySite[site]
+	if !ok {
+		return nil
+	}
+	if k := p.drop(e); k.owner == revisit.Owner(plan.Policy, plan.Config) {
+		return k.policy
 	}
 	return nil
 }
 
-// keep puts a policy back, after a cycle of the site that was the latest one.
+// keep puts a policy back, after a cycle of the site that was the latest one. O(1) but for those that
+// it drops.
 func (p *policies) keep(site store.SiteID, plan *plan.Plan, policy *kept) {
-	p.kept = append(p.kept, keptPolicy{site, revisit.Owner(plan.Policy, plan.Config), policy})
+	if p.bySite == nil {
+		p.bySite = map[store.SiteID]*list.Element{}
+	}
+	if e, ok := p.bySite[site]; ok {
+		p.drop(e)
+	}
+	p.bySite[site] = p.kept.PushBack(keptPolicy{site, revisit.Owner(plan.Policy, plan.Config), policy})
 	p.documents += policy.NumDocuments()
-	for p.documents > maxPolicyDocuments && len(p.kept) > 1 {
-		p.drop(0)
+	for p.documents > maxPolicyDocuments && p.kept.Len() > 1 {
+		p.drop(p.kept.Front())
 	}
 }
 
-func (p *policies) drop(i int) {
-	p.documents -= p.kept[i].policy.NumDocuments()
-	p.kept = append(p.kept[:i], p.kept[i+1:]...)
+func (p *policies) drop(e *list.Element) keptPolicy {
+	k := p.kept.Remove(e).(keptPolicy)
+	delete(p.bySite, k.site)
+	p.documents -= k.policy.NumDocuments()
+	return k
 }
 
 // A kept is a policy that has heard of everything so far, with how far its state in the store is
