@@ -44,6 +44,7 @@ type Config struct {
 	Dir     string    // the store
 	At      time.Time // the clock of the records; zero: that of the loop
 	MaxKept int       // pages of which links and validators are kept; 0: all
+	Small   bool      // little is read and written, see store.Options.Small
 	Loop    *Loop     // that does the work, shared with other stores; nil: one of its own, made of the rest
 
 	Fetch    fetch.Config  // how single requests are made
@@ -156,7 +157,7 @@ func Open(cfg Config) (*Crawl, error) {
 		}
 		cfg.Loop = l
 	}
-	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true})
+	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true, Small: cfg.Small})
 	if err != nil {
 		return nil, err
 	}

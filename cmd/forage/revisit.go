@@ -18,6 +18,9 @@ import (
 	"forage/store"
 )
 
+// smallBudget is the most old documents a site for which a revisit opens its store with little memory.
+const smallBudget = 1000
+
 func revisitCmd() *cobra.Command {
 	var (
 		ff     fetchFlags
@@ -112,6 +115,7 @@ has gone by since the last cycle. --plan stops there.
 			if err != nil {
 				return err
 			}
+			cfg.Small = !budget.isPct && budget.n <= smallBudget && !p.Full && p.Period == 0
 			allowed, err := ff.addresses()
 			if err != nil {
 				return err
