@@ -16,7 +16,7 @@ import (
 )
 
 // Backup copies the store, as it is committed now, to the folder to, which must not exist or be empty, and
-// returns how many bytes that are. It may be called beside the goroutine that writes, and while others
+// returns how many bytes that are. Where to is a link to an empty folder, that folder is replaced and the link stays. It may be called beside the goroutine that writes, and while others
 // read; nobody waits for it. The copy is a store, whose files share nothing with this one, and it is there
 // whole, on the disk, or not at all. The time of the last request to each host is not in it.
 //
@@ -25,6 +25,11 @@ import (
 // ErrClosed once EndReads has been called. O(bytes).
 func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
 	if err := vacant(to); err != nil {
+		return 0, err
+	}
+	if behind, err := filepath.EvalSymlinks(to); err == nil {
+		to = behind
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
 	if err := db.reads.enter(); err != nil {

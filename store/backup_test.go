@@ -189,3 +189,27 @@ func TestCopyNames(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBackupBehindLink: a link to an empty folder stays, and leads to the backup.
+func TestBackupBehindLink(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	withPages(t, dir)
+	db, err := Open(dir, Options{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	real, link := filepath.Join(to, "disk", "empty"), filepath.Join(to, "link")
+	if err := errors.Join(os.MkdirAll(real, 0o755), os.Symlink(real, link)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Backup(t.Context(), link); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := os.Readlink(link); err != nil || at != real {
+		t.Errorf("the link leads to %q, %v, want %q", at, err, real)
+	}
+	if n := soundURLs(t, real); n == 0 {
+		t.Errorf("nothing is in %s", real)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ itself: 'forage check --dir FOLDER' verifies it, and any command works on it. No
 				return usagef("say where to with -o FOLDER")
 			}
 			path := callOf(cmd.Context()).path(output)
+			if samePath(path, callOf(cmd.Context()).path(".")) {
+				return usagef("%s is the current folder, in whose place another cannot be put: name a new one", output)
+			}
 			began := time.Now()
 			return onDB(cmd, dir, func(ctx context.Context, db *store.DB) error {
 				n, err := db.Backup(ctx, path)
@@ -53,4 +57,11 @@ itself: 'forage check --dir FOLDER' verifies it, and any command works on it. No
 	f.StringVarP(&output, "output", "o", "", "new folder to copy to")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
+}
+
+// samePath reports whether two paths lead to one file or folder that is there.
+func samePath(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
 }
