@@ -49,7 +49,7 @@ type life struct {
 	links  []version     // from later cycles on; the first one first
 
 	alive   bool   // the latest answer was one of a document that is there
-	changed bool   // the cycle saw another body than the fetch before
+	changed bool   // the body is another one than in the cycle before that was asked for
 	digest  uint64 // of the latest body; 0: none
 	to      []graph.Node
 }
@@ -61,15 +61,15 @@ type version struct {
 
 // live takes a document on to a later cycle.
 func (l *life) live(c store.Cycle) {
-	l.changed = false
+	before := l.digest
 	for ; len(l.visits) > 0 && l.visits[0].Cycle <= c; l.visits = l.visits[1:] {
 		x := &l.visits[0]
 		l.alive = x.Status >= 200 && x.Status < 400
 		if x.Digest != 0 {
-			l.changed = x.Cycle == c && l.digest != 0 && x.Digest != l.digest
 			l.digest = x.Digest
 		}
 	}
+	l.changed = before != 0 && l.digest != before
 	for ; len(l.links) > 0 && l.links[0].since <= c; l.links = l.links[1:] {
 		l.to = l.links[0].to
 	}
