@@ -2,6 +2,7 @@ package export
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -22,9 +23,12 @@ import (
 // origins than that of the site's first seed have no place in the format and are left out,
 // with the links to them; HTTP redirects become redirect stubs.
 //
-// It reads the documents three times and the links once. Memory: some 30 bytes a document, 8
-// for each time that one came or went, and 32 MiB; what later snapshots changed is beyond that in
-// a temporary file beside path.
+// v must be a snapshot, or of a store that nobody writes to: Snap reads the documents three times, and
+// the links once. Memory: 4 bytes for each URL of the store, some 25 for each document of the site, 8 for each
+// time that one came or went, all links that one document ever had, and 32 MiB; what later snapshots changed is
+// beyond that in a temporary file beside path.
+//
+// Errors: the site has no seed, a cycle began before the one before it, and those of v and of the files.
 func Snap(v *store.View, site *store.Site, path string) (w Written, err error) {
 	h, err := newHistory(v, site)
 	if err != nil {
@@ -93,9 +97,9 @@ type history struct {
 	turns []uint32 // snapshots in which a document came or went, by turns; nothing is there before the first
 }
 
-// An entry is what all links to a document ask for, in as little as fits, as they do it in no
-// order: 0 where the document is not in the history, else one more than its number there, twice,
-// and one more where it came with the first snapshot and never went.
+// An entry is what must be known of the document that a link leads to: 0 where that is not in the
+// history, else (number there + 1) << 1, and bit 0 where it is there in all snapshots. Links lead anywhere, so
+// that each look is a miss of the processor's cache: an entry is as small as it can be.
 type entry uint32
 
 func entryOf(id snap.ID, stays bool) entry {
@@ -117,7 +121,7 @@ type moment struct {
 // newHistory reads what documents there are and when they were there.
 func newHistory(v *store.View, site *store.Site) (*history, error) {
 	if len(site.Seeds) == 0 {
-		return nil, fmt.Errorf("it has no seed: %w", io.ErrUnexpectedEOF)
+		return nil, errors.New("it has no seed")
 	}
 	base, err := url.Parse(site.Seeds[0])
 	if err != nil {
@@ -524,7 +528,7 @@ func (h *history) linksIn(s int, from snap.ID, to []graph.Node, links []snap.ID)
 	return slices.Compact(links)
 }
 
-// memory is that of one document after another.
+// memory is what visits and links of a document are read into, and then those of the next one.
 type memory struct {
 	visits  []store.Visit
 	links   []version

@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -165,7 +166,7 @@ type whole struct {
 // naive makes the history of a site in memory, a snapshot from all documents after another.
 func naive(v *store.View, site *store.Site) (*snap.History, error) {
 	if len(site.Seeds) == 0 {
-		return nil, fmt.Errorf("it has no seed: %w", io.ErrUnexpectedEOF)
+		return nil, errors.New("it has no seed")
 	}
 	base, err := url.Parse(site.Seeds[0])
 	if err != nil {

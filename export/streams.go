@@ -11,8 +11,9 @@ import (
 // held is how many bytes streams hold in memory.
 const held = 32 << 20
 
-// streams are numbered streams of bytes, which are written by turns and read one by one. What does
-// not fit in memory goes to a temporary file.
+// streams are numbered streams of bytes, which are written in turn and read one by one. What does
+// not fit in memory goes to a temporary file, of which a process that is killed leaves nothing where the
+// system lets a file be removed that is open.
 type streams struct {
 	path string // the file that they are for
 	held int    // bytes in memory at most
@@ -31,7 +32,7 @@ func newStreams(n int, path string) *streams {
 	return &streams{path: path, held: held, text: make([][]byte, n), parts: make([][]part, n)}
 }
 
-// add appends to a stream.
+// add appends to a stream. Errors are those of the temporary file.
 func (s *streams) add(stream int, b []byte) error {
 	s.text[stream] = append(s.text[stream], b...)
 	if s.bytes += len(b); s.bytes <= s.held {
@@ -42,6 +43,7 @@ func (s *streams) add(stream int, b []byte) error {
 		if s.file, err = atomicfile.New(s.beside()); err != nil {
 			return err
 		}
+		os.Remove(s.file.Name()) // it stays until it is closed, where the system permits that, and not for longer
 	}
 	for i, b := range s.text {
 		if len(b) == 0 {
