@@ -75,7 +75,7 @@ func Graph(v *store.View, path string, fetched bool) (w Written, err error) {
 		return w, err
 	}
 	w.Records = g.arcs
-	names := labelsPath(path)
+	names := LabelsPath(path)
 	err = arcs.Create(names, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
 		c := v.Cursor()
@@ -100,8 +100,8 @@ func Graph(v *store.View, path string, fetched bool) (w Written, err error) {
 	return w, w.add(path, names)
 }
 
-// labelsPath returns where the names of the nodes of the graph at path go.
-func labelsPath(path string) string {
+// LabelsPath returns where Graph writes the URLs of the nodes of the graph at path.
+func LabelsPath(path string) string {
 	for _, ext := range []string{".gz", ".zst"} {
 		if base, ok := strings.CutSuffix(path, ext); ok {
 			return base + ".urls" + ext

@@ -56,6 +56,12 @@ running crawl.`,
 			default:
 				return usagef("there is no export %q; known: %s", args[0], strings.Join(kinds, " "))
 			}
+			outputs := []string{path}
+			if args[0] == "graph" {
+				outputs = append(outputs, export.LabelsPath(path))
+			}
+			written := endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), outputs...)
+			defer written()
 			return onStore(cmd, dir, func(v *store.View) error {
 				w, err := write(v)
 				if err != nil {
