@@ -53,7 +53,7 @@ var ErrNotStore = errors.New("not a forage store")
 type Options struct {
 	FS        vfs.FS // nil: the disk, with a lock; tests give a file system in memory
 	MemTable  uint64 // bytes written before a flush; 0: 16 MiB, 4 MiB with Small, less on a small file system
-	Small     bool   // little is read and written: a quarter of the memory for both
+	Small     bool   // little will be read and written: a quarter of the memory for what is cached, and for what waits to be flushed
 	MustExist bool   // fs.ErrNotExist instead of a new store
 	ReadOnly  bool   // see the store as it is now, whatever a writer does later; implies MustExist
 
@@ -300,11 +300,12 @@ func options(files *disk, opt Options) *pebble.Options {
 		CacheSize:    int64(2*opt.MemTable) + cache,
 		MemTableSize: opt.MemTable,
 		MaxOpenFiles: 256,
-		// The first level is merged into the next one when it is 64 layers deep, not four, there is one level below it up
-		// to 512 MiB, not 64, and what is deleted goes with that, not by itself: the queue is read from where it was
-		// left. In a crawl of a million pages compactions wrote 127 bytes a page with 32 layers, 305 with 16 layers and
-		// 64 MiB; at ten million URLs 64 layers take seven eighths of the CPU of 32. A key is looked up in more tables,
-		// most of which their filters exclude.
+		// The first level is merged into the next one when it is 32 layers deep, not two: the database counts each twice
+		// against the threshold, and once for L0StopWritesThreshold. There is one level below it up to 512 MiB, not 64,
+		// and what is deleted goes with that, not by itself: the queue is read from where it was left. In a crawl of
+		// a million pages compactions wrote 127 bytes a page with a threshold of 32, 305 with 16 and 64 MiB; at ten
+		// million URLs 64 takes seven eighths of the CPU of 32. A key is looked up in more tables, most of which
+		// their filters exclude.
 		L0CompactionThreshold: 64,
 		L0StopWritesThreshold: 128,
 		LBaseMaxBytes:         512 << 20,
