@@ -18,8 +18,15 @@ import (
 	"forage/store"
 )
 
-// smallBudget is the most old documents a site for which a revisit opens its store with little memory.
+// smallBudget is how many documents a revisit may fetch at a site, old ones and as many new ones, with a
+// store that has little memory. The default of --max-new is not more than that.
 const smallBudget = 1000
+
+// smallRevisit reports whether each site gets so few fetches that little is written.
+func smallRevisit(p *plan.Plan, budget amount) bool {
+	few := !budget.isPct && budget.n <= smallBudget && p.MaxNew > 0 && p.MaxNew <= smallBudget
+	return few && !p.Full && p.Period == 0
+}
 
 func revisitCmd() *cobra.Command {
 	var (
@@ -115,7 +122,7 @@ has gone by since the last cycle. --plan stops there.
 			if err != nil {
 				return err
 			}
-			cfg.Small = !budget.isPct && budget.n <= smallBudget && !p.Full && p.Period == 0
+			cfg.Small = smallRevisit(&p, budget)
 			allowed, err := ff.addresses()
 			if err != nil {
 				return err
