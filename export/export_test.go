@@ -122,7 +122,7 @@ func TestLive(t *testing.T) {
 		var links []version
 		for c := store.Cycle(1); c < 30; c++ {
 			if r.IntN(3) == 0 {
-				links = append(links, version{c, []graph.Node{graph.Node(c)}})
+				links = append(links, version{since: c, to: []graph.Node{graph.Node(c)}})
 			}
 			if r.IntN(2) == 0 {
 				visits = append(visits, store.Visit{Cycle: c, Status: []int{200, 301, 404, 503}[r.IntN(4)], Digest: r.Uint64N(4)})

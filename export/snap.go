@@ -21,7 +21,8 @@ import (
 // In a cycle that fetched only some of the documents the others stand as they were last
 // seen, so that only snapshots of full recrawls are the whole truth. Documents of other
 // origins than that of the site's first seed have no place in the format and are left out,
-// with the links to them; HTTP redirects become redirect stubs.
+// with the links to them. A page is a redirect stub in the snapshots in which it answered with a redirect by
+// HTTP, or one of its links was a refresh.
 //
 // v must be a snapshot, or of a store that nobody writes to: Snap reads the documents three times, and
 // the links once. Memory: 4 bytes for each URL of the store, some 25 for each document of the site, 8 for each
@@ -52,15 +53,17 @@ type life struct {
 	visits []store.Visit // of later cycles
 	links  []version     // from later cycles on; the first one first
 
-	alive   bool   // the latest answer was one of a document that is there
-	changed bool   // the body is another one than in the cycle before that was asked for
-	digest  uint64 // of the latest body; 0: none
-	to      []graph.Node
+	alive     bool   // the latest answer was one of a document that is there
+	changed   bool   // the body is another one than in the cycle before that was asked for
+	redirects bool   // the latest answer was a redirect by HTTP
+	digest    uint64 // of the latest body; 0: none
+	version          // of the links
 }
 
 type version struct {
-	since store.Cycle
-	to    []graph.Node
+	since     store.Cycle
+	to        []graph.Node
+	refreshes bool // one of the links is that of a refresh
 }
 
 // live takes a document on to a later cycle.
@@ -69,14 +72,28 @@ func (l *life) live(c store.Cycle) {
 	for ; len(l.visits) > 0 && l.visits[0].Cycle <= c; l.visits = l.visits[1:] {
 		x := &l.visits[0]
 		l.alive = x.Status >= 200 && x.Status < 400
+		if x.Status != 304 {
+			l.redirects = x.Status >= 300 && x.Status < 400
+		}
 		if x.Digest != 0 {
 			l.digest = x.Digest
 		}
 	}
 	l.changed = before != 0 && l.digest != before
 	for ; len(l.links) > 0 && l.links[0].since <= c; l.links = l.links[1:] {
-		l.to = l.links[0].to
+		l.version = l.links[0]
 	}
+}
+
+// flag returns the flag of the document in the cycle; is tells whether it is a page, as history.of does.
+func (l *life) flag(is snap.Flag) snap.Flag {
+	switch {
+	case !is.IsPage():
+		return is
+	case l.redirects || l.refreshes:
+		return snap.Redirect
+	}
+	return snap.Page
 }
 
 // A history is what is known of a site before its links are read: which documents it has, how they
@@ -249,17 +266,15 @@ func (h *history) number(ids []graph.Node, turns, ends []uint32) {
 	}
 }
 
-// of returns the path of a document and what it is, as far as a document without its links tells;
-// not ok: it is not in the history.
+// of returns the path of a document and whether it is a page, a feed or a sitemap; of a page
+// life.flag tells whether it leads away. Not ok: it is not in the history.
 func (h *history) of(d *store.Doc) (path string, flag snap.Flag, ok bool) {
 	path, ok = strings.CutPrefix(d.URL, h.origin)
 	if !ok || !strings.HasPrefix(path, "/") || d.LeftOut() || int(d.ID) >= len(h.entries) {
 		return "", 0, false
 	}
 	switch d.Kind {
-	case store.Page:
-	case store.Redirect:
-		flag = snap.Redirect
+	case store.Page, store.Redirect:
 	case store.Feed:
 		flag = snap.Feed
 	case store.Sitemap:
@@ -435,18 +450,14 @@ func (h *history) changes(first io.Writer, later *streams) error {
 			return nil
 		}
 		var l life
-		var refreshes bool
 		var err error
 		if l.visits, err = m.readVisits(cursor, d); err != nil {
 			return err
 		}
-		if l.links, refreshes, err = m.readLinks(cursor, d); err != nil {
+		if l.links, err = m.readLinks(cursor, d); err != nil {
 			return err
 		}
-		_, flag, _ := h.of(d)
-		if refreshes && flag == snap.Page {
-			flag = snap.Redirect
-		}
+		_, is, _ := h.of(d)
 		for i := range l.visits {
 			mark(h.snapshot(l.visits[i].Cycle))
 		}
@@ -460,13 +471,13 @@ func (h *history) changes(first io.Writer, later *streams) error {
 				}
 			}
 		}
-		was := false
+		was, wasFlag := false, snap.Page
 		before = before[:0]
 		for w := range due {
 			for ; due[w] != 0; due[w] &= due[w] - 1 {
 				s := w*64 + bits.TrailingZeros64(due[w])
 				l.live(h.cycles[s].cycle)
-				c := snap.Change{ID: id, Flag: flag}
+				c := snap.Change{ID: id, Flag: l.flag(is)}
 				stream := 2*s + 1
 				links = links[:0]
 				if l.alive {
@@ -480,14 +491,14 @@ func (h *history) changes(first io.Writer, later *streams) error {
 					stream = 2 * s
 				case !was:
 					c.Op, c.Gain = snap.Added, links
-				case !slices.Equal(links, before):
+				case c.Flag != wasFlag || !slices.Equal(links, before):
 					c.Op, c.Drop, c.Gain = snap.Links, snap.Difference(before, links), snap.Difference(links, before)
 				case l.changed:
 					c.Op = snap.Content
 				default:
 					continue
 				}
-				was = l.alive
+				was, wasFlag = l.alive, c.Flag
 				before, links = links, before
 				line = c.Append(line[:0])
 				if s == 0 {
@@ -542,19 +553,21 @@ func (m *memory) readVisits(cursor *store.Cursor, d *store.Doc) ([]store.Visit, 
 	return m.visits, err
 }
 
-// readLinks reads all versions of a document's links, the first one first, and reports whether one
-// of them held a refresh. They are valid until the next call.
-func (m *memory) readLinks(cursor *store.Cursor, d *store.Doc) (links []version, refreshes bool, err error) {
+// readLinks reads all versions of a document's links, the first one first. They are valid until the
+// next call.
+func (m *memory) readLinks(cursor *store.Cursor, d *store.Doc) ([]version, error) {
 	m.links, m.targets = m.links[:0], m.targets[:0]
-	err = cursor.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {
+	err := cursor.LinkHistory(d.ID, func(c store.Cycle, links []store.Link) bool {
+		x := version{since: c}
 		begin := len(m.targets)
 		for i := range links {
 			m.targets = append(m.targets, links[i].To)
-			refreshes = refreshes || links[i].Kind == store.ViaRefresh
+			x.refreshes = x.refreshes || links[i].Kind == store.ViaRefresh
 		}
-		m.links = append(m.links, version{c, m.targets[begin:]})
+		x.to = m.targets[begin:]
+		m.links = append(m.links, x)
 		return true
 	})
 	slices.Reverse(m.links) // the store tells the latest first
-	return m.links, refreshes, err
+	return m.links, err
 }

@@ -49,6 +49,9 @@ func TestHistory(t *testing.T) {
 		if !bytes.Equal(got.Bytes(), text.Bytes()) {
 			t.Fatalf("seed %d: the history is\n%s\nwant\n%s", seed, unzip(t, &got), unzip(t, &text))
 		}
+		if _, err := snap.Read(&got, "got"); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
 		if left, err := filepath.Glob(filepath.Join(filepath.Dir(later.path), "*")); err != nil || len(left) > 0 {
 			t.Fatalf("%v is left, %v", left, err)
 		}
@@ -159,7 +162,7 @@ type whole struct {
 	life
 	id   graph.Node
 	path string
-	flag snap.Flag
+	is   snap.Flag
 	well bool
 }
 
@@ -180,7 +183,7 @@ func naive(v *store.View, site *store.Site) (*snap.History, error) {
 	slices.SortStableFunc(lives, func(a, b *whole) int {
 		rank := func(l *whole) int {
 			switch {
-			case !l.flag.IsPage():
+			case !l.is.IsPage():
 				return 2
 			case l.path == "/":
 				return 0
@@ -213,7 +216,7 @@ func naive(v *store.View, site *store.Site) (*snap.History, error) {
 			if !l.alive {
 				continue
 			}
-			d := snap.Document{ID: snap.ID(i), Flag: l.flag, Changed: l.changed}
+			d := snap.Document{ID: snap.ID(i), Flag: l.flag(l.is), Changed: l.changed}
 			for _, to := range l.to {
 				if int(to) >= len(number) || number[to] == 0 {
 					continue
@@ -248,13 +251,11 @@ func readWholes(v *store.View, site *store.Site, origin string) ([]*whole, error
 		}
 		l := &whole{id: d.ID, path: path, well: d.IsList() && d.FoundOn == graph.None}
 		switch d.Kind {
-		case store.Page:
-		case store.Redirect:
-			l.flag = snap.Redirect
+		case store.Page, store.Redirect:
 		case store.Feed:
-			l.flag = snap.Feed
+			l.is = snap.Feed
 		case store.Sitemap:
-			l.flag = snap.Sitemap
+			l.is = snap.Sitemap
 		default:
 			return true
 		}
@@ -265,9 +266,7 @@ func readWholes(v *store.View, site *store.Site, origin string) ([]*whole, error
 			x := version{since: c}
 			for _, k := range links {
 				x.to = append(x.to, k.To)
-				if k.Kind == store.ViaRefresh && l.flag == snap.Page {
-					l.flag = snap.Redirect
-				}
+				x.refreshes = x.refreshes || k.Kind == store.ViaRefresh
 			}
 			l.links = append(l.links, x)
 			return true
@@ -280,4 +279,73 @@ func readWholes(v *store.View, site *store.Site, origin string) ([]*whole, error
 		return nil, failed
 	}
 	return lives, err
+}
+
+// TestStubs: a page is a redirect stub in the snapshots in which it led away, by HTTP or a refresh, and
+// in no others.
+func TestStubs(t *testing.T) {
+	db, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	site := &store.Site{Name: "x.test", Seeds: []string{"https://x.test/"}, Rules: store.Rules{Scope: "host", Within: "x.test"}}
+	must(db.AddSite(site))
+	home := []store.Link{{To: 0, Kind: store.ViaAnchor}}
+	stub := []store.Link{{To: 0, Kind: store.ViaRefresh}}
+	type answer struct {
+		status int
+		links  []store.Link
+	}
+	for _, tt := range []struct {
+		path    string
+		kind    store.Kind
+		answers [4]answer
+	}{
+		{"/", store.Page, [4]answer{{200, nil}, {304, nil}, {304, nil}, {200, nil}}},
+		{"/moves", store.Page, [4]answer{{200, home}, {301, home}, {304, nil}, {200, home}}},
+		{"/was-moved", store.Page, [4]answer{{302, home}, {200, home}, {404, nil}, {301, home}}},
+		{"/refreshes", store.Page, [4]answer{{200, stub}, {200, home}, {304, nil}, {200, stub}}},
+		{"/redirect", store.Redirect, [4]answer{{301, home}, {301, home}, {404, nil}, {308, home}}},
+		{"/feed", store.Feed, [4]answer{{200, home}, {301, home}, {200, stub}, {200, home}}},
+	} {
+		d := store.NewDoc("https://x.test"+tt.path, site.ID)
+		d.Kind, d.State = tt.kind, store.Fetched
+		_, err := db.Add(d)
+		must(err)
+		for i, a := range tt.answers {
+			c := store.Cycle(i + 1)
+			if a.links != nil {
+				_, err := db.PutLinks(d, c, a.links)
+				must(err)
+			}
+			must(db.PutVisit(d, store.Visit{Cycle: c, At: int64(c) * 100, Status: a.status}))
+			must(db.Commit())
+		}
+	}
+	for c := range int64(4) {
+		must(db.OpenCycle(&store.CycleRecord{Site: site.ID, At: 100 + c*100, Ended: 150 + c*100, Done: true}))
+	}
+	must(db.Sync())
+	path := filepath.Join(t.TempDir(), "x.snap.gz")
+	if _, err := Snap(&db.View, site, path); err != nil {
+		t.Fatal(err)
+	}
+	h, err := snap.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const p, r, f = snap.Page, snap.Redirect, snap.Feed
+	want := [][]snap.Flag{{p, p, r, r, r, f}, {p, r, p, p, r, f}, {p, r, p, p, p, f}, {p, p, r, r, r, f}} // what is gone has none
+	for k := range want {
+		if got := h.At(k).Flag; !slices.Equal(got, want[k]) {
+			t.Errorf("snapshot %d: flags %q, want %q", k, got, want[k])
+		}
+	}
 }
