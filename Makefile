@@ -23,8 +23,9 @@ test:
 RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testdata '^[[:space:]]*go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' . | xargs -n 1 dirname | sort -u | \
 	grep -vxE '\./(lab|internal/(crawlbench|realsites|scalebench|sitebench|software|watchbench))')
 # At its end each process waits for a second for late reports, and the tests start hundreds: not here.
-race: ## the race detector, without tests that take minutes under it and do what others do, too
-	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m -skip '^(TestShareFinds|TestCoverageEstimate|TestSilentHosts|TestSummary|TestRhythm|TestKill|TestDay)$$' $(RACED)
+# Tests leave themselves out that take minutes (internal/race).
+race: ## the race detector
+	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m $(RACED)
 
 TARGETS ?= windows/amd64 darwin/arm64
 targets: ## go vet for systems that these tests do not run on

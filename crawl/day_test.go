@@ -14,6 +14,7 @@ import (
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
+	"forage/internal/race"
 )
 
 // A rough server has pages that come and change with time, and answers badly now and then.
@@ -27,6 +28,7 @@ type rough struct {
 // TestDay revisits two sites for 24 hours, one of which answers every fourth request badly:
 // goroutines, open files and memory stay as they are after the first hours.
 func TestDay(t *testing.T) { // not in parallel: it counts what the process has
+	race.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := &rough{r: rand.New(rand.NewPCG(13, 0)), began: time.Now()}
 		srv := lan.Server("127.0.0.1:0", s)

@@ -22,6 +22,7 @@ import (
 	"forage/crawl/scope"
 	"forage/graph"
 	"forage/internal/machine"
+	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 	"forage/store"
@@ -121,6 +122,7 @@ func contents(t *testing.T, v *store.View) string {
 // document may have been fetched again: only what was under way or not yet on its way to the
 // disk, some documents a kill, may be.
 func TestKill(t *testing.T) {
+	race.Skip(t)
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"forage/crawl/scope"
 	"forage/fetch/fetchtest"
+	"forage/internal/race"
 	"forage/store"
 )
 
@@ -19,6 +20,7 @@ import (
 // connection and say nothing, or do not take it. The one has its turn soon, and from then on keeps four
 // fifths of the pace that it has alone, with a delay and without one.
 func TestSilentHosts(t *testing.T) {
+	race.Skip(t)
 	t.Parallel()
 	const (
 		silent = 100

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"forage/graph"
+	"forage/internal/race"
 	"forage/internal/software"
 	"forage/store"
 )
@@ -67,6 +68,7 @@ func (c *Crawl) asOf(t *testing.T, id store.SiteID) *cycle {
 // anew is counted, since it is to be kept. At sites where documents are left out, put in line and left out again,
 // what is worked out anew is not quite what it was, and none of these.
 func TestSummary(t *testing.T) {
+	race.Skip(t)
 	for _, kind := range []string{"wordpress", "mediawiki", "cgit", "mantis", "dokuwiki", "trac"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

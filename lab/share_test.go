@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"forage/graph"
+	"forage/internal/race"
 	"forage/internal/shared"
 	"forage/revisit"
 )
@@ -12,6 +13,7 @@ import (
 // as the same budget in equal parts. A burst that comes when a site has a fetch less than it
 // takes moves one budget's sum by up to 6%: hence four budgets over all sites, and 3%.
 func TestShareFinds(t *testing.T) {
+	race.Skip(t)
 	dir := shared.Path(t, "data", "sites")
 	var sites []*site
 	files, err := (&Env{Data: dir}).Files(".snap.gz")

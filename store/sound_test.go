@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"forage/internal/race"
 )
 
 // TestSound changes a sound store in hundreds of ways, one at a time: sound never passes what the check of
 // each record finds, and doubts no store that nothing was done to.
 func TestSound(t *testing.T) {
+	race.Skip(t)
 	db := mixed(t)
 	each := func() (n int) {
 		t.Helper()

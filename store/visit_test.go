@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"forage/graph"
+	"forage/internal/race"
 )
 
 // The visits of a document are those that were put, the last one of each cycle, whether a row or the
@@ -52,7 +53,7 @@ func TestVisits(t *testing.T) {
 		}
 	}
 	cycle := Cycle(1)
-	for now := Time(1); now < 3000; now++ {
+	for now := Time(1); now < Time(race.Fewer(3000)); now++ {
 		if r.IntN(4) == 0 {
 			cycle = max(1, cycle+Cycle(r.IntN(4))-1) // also an earlier one, that is continued
 		}

@@ -18,6 +18,7 @@ import (
 	"forage/crawl"
 	"forage/fetch"
 	"forage/fetch/fetchtest"
+	"forage/internal/race"
 	"forage/store"
 )
 
@@ -237,6 +238,7 @@ func TestBudget(t *testing.T) {
 // TestRhythm: a site with a budget for a day that publishes at noon is looked at most often there, also after a restart,
 // and its budget is spent as before.
 func TestRhythm(t *testing.T) {
+	race.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newBlog(t, 3)
 		dir, conf := t.TempDir(), fmt.Sprintf("sites: [{url: %s/, budget: 12/day}]", b.URL)

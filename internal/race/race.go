@@ -10,3 +10,15 @@ func Fewer(n int) int {
 	}
 	return n
 }
+
+// Skip leaves a test out under the race detector: one that takes minutes there, and whose code other tests run in
+// several goroutines, if it does at all.
+func Skip(t interface {
+	Helper()
+	Skip(args ...any)
+}) {
+	if Enabled {
+		t.Helper()
+		t.Skip("it takes minutes under the race detector, and has nothing to show there")
+	}
+}
