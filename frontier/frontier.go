@@ -247,6 +247,32 @@ func (q *Queue[T]) Acquire(now time.Time) (id Host, item T, next time.Time, ok b
 	}
 }
 
+// Take takes the turn of a host for a request that is none of its items: it is out until Release, and goes before those
+// that wait. ok=false: it may not be asked now. Then next is when it may, or zero if that takes a Release or Resume
+// first. What a Take waits for is the host and its address; how many there are the caller bounds. O(log hosts).
+func (q *Queue[T]) Take(id Host, now time.Time) (next time.Time, ok bool) {
+	h := q.host(id)
+	switch {
+	case h.Paused || h.out >= q.mostOf(h) || h.full(q.cfg.PerAddr):
+		return next, false
+	case h.Next.After(now):
+		return h.Next, false
+	}
+	q.unline(h) // else it would be called when this request ends, and is not due then
+	h.turn = q.since(now)
+	q.count(h, 1)
+	q.place(h)
+	return next, true
+}
+
+// mostOf is how many requests h may have out.
+func (q *Queue[T]) mostOf(h *host[T]) int {
+	if h.delay == 0 && h.CrawlDelay == 0 {
+		return q.cfg.Parallel
+	}
+	return 1
+}
+
 // top is the host that is due first, of those that may be acquired; nil: there is none.
 func (q *Queue[T]) top() (first *host[T]) {
 	for r := range q.heaps {
@@ -638,10 +664,9 @@ func (q *Queue[T]) place(h *host[T]) {
 
 // settle puts h into its heap, moves it, or takes it out, as its state demands.
 func (q *Queue[T]) settle(h *host[T]) {
-	most := 1
+	most := q.mostOf(h)
 	h.due = q.since(h.Next)
 	if h.delay == 0 && h.CrawlDelay == 0 {
-		most = q.cfg.Parallel
 		h.due = max(h.due, h.turn)
 	}
 	switch want := !h.Paused && !h.line && h.out < most && (h.more || h.head < len(h.queue)); {

@@ -123,11 +123,15 @@ func (m *model) free(h *modelHost) bool {
 	if m.onTrial(h) {
 		return false
 	}
-	most := m.cfg.Parallel
+	return len(h.items) > 0 && !h.paused && h.out < m.most(h) && (h.delay == 0 || m.outAt(h.ip) < m.cfg.PerAddr)
+}
+
+// most is how many requests h may have out.
+func (m *model) most(h *modelHost) int {
 	if m.alone(h) {
-		most = 1
+		return 1
 	}
-	return len(h.items) > 0 && !h.paused && h.out < most && (h.delay == 0 || m.outAt(h.ip) < m.cfg.PerAddr)
+	return m.cfg.Parallel
 }
 
 // slow is what SetDelay and SetCrawlDelay must do: the gap counts from the last request.
@@ -274,6 +278,20 @@ func simulate(t *testing.T, seed uint64) (trace []string) {
 			case 1, 2:
 				q.Resume(Host(h))
 				mh.paused, mh.blocked = false, 0
+			case 3:
+				next, ok := q.Take(Host(h), now)
+				free := !mh.paused && mh.out < m.most(mh) && (mh.delay == 0 || m.outAt(mh.ip) < cfg.PerAddr)
+				switch {
+				case ok != (free && !mh.next.After(now)):
+					t.Errorf("step %d: Take(%d) = %v at %v: %+v", step, h, ok, now.Sub(t0), mh)
+				case ok:
+					mh.turn = now
+					mh.out++
+					m.out++
+					running = append(running, request{h, now, now.Add(time.Duration(r.IntN(3000)) * time.Millisecond)})
+				case free && !next.Equal(mh.next) || !free && !next.IsZero():
+					t.Errorf("step %d: Take(%d) may be at %v, model has %v", step, h, next, mh.next)
+				}
 			case 4:
 				q.Spill(Host(h))
 			case 5:
