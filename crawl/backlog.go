@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"slices"
+	"time"
 
 	"forage/crawl/scope"
 	"forage/frontier"
@@ -59,13 +60,17 @@ func (c *cycle) backlog(name string) *backlog {
 		}
 	}
 	b := &backlog{cycle: c, host: h, last: c.from - 1, wait: wait{first: graph.None}} // the one before 0 is graph.None
-	fresh := len(h.backlogs) == 0
+	alone, fresh := len(h.backlogs) == 0, len(h.backlogs)+len(h.turns) == 0
 	h.backlogs = append(h.backlogs, b)
 	c.backlogs = append(c.backlogs, b)
-	h.joined = !fresh
+	h.joined = !alone
 	switch {
 	case fresh:
-		c.crawl().fail(h.restore(c))
+		var from time.Time
+		if c.resumed { // a power cut leaves no trace of the last requests
+			from = c.began.Add(c.delay())
+		}
+		c.crawl().fail(h.restore(c.crawl(), c.site.Rules.Robots != "ignore", from))
 	case h.givenUp != "": // by other cycles: this one finds out for itself
 		l.askAgain(h)
 	}

@@ -179,7 +179,7 @@ func (c *Crawl) View() *store.View { return &c.db.View }
 // Held is how many bytes are held of answers at present, as fetch.Client.Held.
 func (c *Crawl) Held() int64 { return c.loop.client.Held() }
 
-// Client is what the crawl fetches with. Who asks by it sees to politeness.
+// Client is what the crawl fetches with. Who asks a host by it does so in a Turn.
 func (c *Crawl) Client() *fetch.Client { return c.loop.client }
 
 // DB is the store of the crawl, for those that read it beside the crawl.
@@ -188,6 +188,19 @@ func (c *Crawl) DB() *store.DB { return c.db }
 // Close ends the runs that are under way as HandBack does, and gives the store free.
 func (c *Crawl) Close() error {
 	c.HandBack()
+	ended := make(chan struct{})
+	c.loop.do(func() {
+		for _, t := range slices.Clone(c.loop.turns) {
+			if t.crawl == c {
+				t.refuse(ErrHandedBack)
+			}
+		}
+		if c.err == nil {
+			c.err = ErrHandedBack // whose turn it still is writes nothing
+		}
+		close(ended)
+	})
+	<-ended
 	return c.db.Close()
 }
 

@@ -18,7 +18,8 @@ import (
 type host struct {
 	id       frontier.Host
 	name     string
-	backlogs []*backlog // of the cycles that ask it; none: the host is forgotten
+	backlogs []*backlog // of the cycles that ask it
+	turns    []*Turn    // of others who do, or wait to; neither: the host is forgotten
 	origins  []*origin  // http and https
 	blocked  bool       // until a robots.txt or probe is answered nothing else is given out
 	joined   bool       // by a cycle that has no part in what the frontier holds
@@ -77,25 +78,32 @@ func (l *Loop) host(name string) *host {
 	return h
 }
 
-// quit takes a backlog off its host. The last one takes the host along, once its politeness is
-// written down.
+// quit takes a backlog off its host.
 func (l *Loop) quit(b *backlog) {
-	h, crawl := b.host, b.cycle.crawl()
+	h := b.host
 	l.acquainted(h)
 	h.backlogs = slices.DeleteFunc(h.backlogs, func(o *backlog) bool { return o == b })
+	h.waits = false // the cycle that it waited for may be the one that ends
+	l.part(h, b.cycle.crawl())
+}
+
+// part lets go of a host that one asks no more who did. The last one takes it along, once its politeness is written
+// down in the store of that one.
+func (l *Loop) part(h *host, crawl *Crawl) {
 	now := l.clock.Now()
 	st := l.queue.State(h.id)
 	if crawl.err == nil && (st.Next.After(now) || st.Backoff != h.stored.Failures) {
 		h.keepUntil(crawl, st.Next, now, st.Backoff)
 	}
-	if len(h.backlogs) > 0 {
-		h.waits = false // the cycle that it waited for may be the one that ends
+	if len(h.backlogs)+len(h.turns) > 0 {
 		l.setDelay(h)
 		l.wake(h)
 		return
 	}
 	l.hosts.leave(h.name, st.Next, now)
-	crawl.db.ForgetAsked(h.name, l.clock.Wall().Add(st.Next.Sub(now)).UnixMilli())
+	if crawl.err == nil {
+		crawl.db.ForgetAsked(h.name, l.clock.Wall().Add(st.Next.Sub(now)).UnixMilli())
+	}
 	l.queue.Drop(h.id)
 	delete(l.hosts.woken, h)
 	delete(l.hosts.byName, h.name)
@@ -112,6 +120,9 @@ func (l *Loop) wake(h *host) {
 
 // delay is the longest delay of the sites that ask a host.
 func (h *host) delay() (d time.Duration) {
+	for _, t := range h.turns {
+		d = max(d, t.delay)
+	}
 	for _, b := range h.backlogs {
 		d = max(d, b.cycle.delay())
 	}
@@ -124,15 +135,7 @@ func (l *Loop) setDelay(h *host) { l.queue.SetDelay(h.id, h.delay()) }
 // release tells the frontier how a request ended.
 func (l *Loop) release(j *job, now time.Time) {
 	o, h, c := j.out, j.host, j.cycle
-	a := frontier.Answer{Took: o.Took, RetryAfter: o.RetryAfter}
-	switch {
-	case o.Class == fetch.Blocked:
-		a.Kind = frontier.Blocked
-	case o.Overloaded():
-		a.Kind = frontier.Overloaded
-	case !o.Class.Answered() && o.Transient():
-		a.Kind = frontier.Failed
-	}
+	a := answerOf(o)
 	if o.Addr.IsValid() {
 		l.queue.SetAddr(h.id, o.Addr.Addr().Unmap())
 	}
@@ -158,6 +161,20 @@ func (l *Loop) release(j *job, now time.Time) {
 	}
 }
 
+// answerOf is what an outcome says of its host.
+func answerOf(o *fetch.Outcome) frontier.Answer {
+	a := frontier.Answer{Took: o.Took, RetryAfter: o.RetryAfter}
+	switch {
+	case o.Class == fetch.Blocked:
+		a.Kind = frontier.Blocked
+	case o.Overloaded():
+		a.Kind = frontier.Overloaded
+	case !o.Class.Answered() && o.Transient():
+		a.Kind = frontier.Failed
+	}
+	return a
+}
+
 // keepUntil writes until when a host is to be left alone, so that politeness holds across runs.
 func (h *host) keepUntil(c *Crawl, next, now time.Time, failures int) {
 	wall := c.loop.clock.Wall()
@@ -168,15 +185,17 @@ func (h *host) keepUntil(c *Crawl, next, now time.Time, failures int) {
 // sending notes that a host is about to be asked, where it is to be left alone afterwards: so that
 // a kill at any moment from here on leaves the next process knowing. A host without a delay costs
 // nothing here.
-func (h *host) sending(c *cycle) {
-	if c.delay() > 0 || h.crawlDelay > 0 {
-		c.crawl().fail(c.crawl().db.PutAsked(h.name, c.loop().clock.Wall().UnixMilli()))
+func (h *host) sending(c *Crawl, delay time.Duration) error {
+	if delay > 0 || h.crawlDelay > 0 {
+		return c.db.PutAsked(h.name, c.loop.clock.Wall().UnixMilli())
 	}
+	return nil
 }
 
-// restore brings the politeness of an earlier run back.
-func (h *host) restore(c *cycle) error {
-	l, db := c.loop(), c.crawl().db
+// restore brings the politeness of an earlier run back, for one who asks the host not before a time, and obeys its
+// robots.txt or does not.
+func (h *host) restore(c *Crawl, obeys bool, from time.Time) error {
+	l, db := c.loop, c.db
 	rec, err := db.Host(h.name)
 	if err != nil {
 		return err
@@ -185,8 +204,8 @@ func (h *host) restore(c *cycle) error {
 	now, wall := l.clock.Now(), l.clock.Wall()
 	last, sure := h.lastAsked(db, wall, cmp.Or(l.cfg.Fetch.Timeout, time.Minute))
 	h.strange = !sure
-	if sure && wall.Sub(last) < frontier.MaxDelay && c.site.Rules.Robots != "ignore" {
-		if err := h.recallDelay(c.crawl()); err != nil {
+	if sure && wall.Sub(last) < frontier.MaxDelay && obeys {
+		if err := h.recallDelay(c); err != nil {
 			return err
 		}
 	}
@@ -196,7 +215,7 @@ func (h *host) restore(c *cycle) error {
 		st.Answered = rec.LastRequest != 0 && rec.Failures == 0
 	}
 	next := now.Add(leftAlone(rec, wall))
-	if from := c.began.Add(c.delay()); c.resumed && from.After(next) { // a power cut leaves no trace of the last requests
+	if from.After(next) {
 		next = from
 	}
 	if left := l.hosts.left[h.name]; left.After(next) {

@@ -23,6 +23,7 @@ type Loop struct {
 	cfg      Config // Parallel, Delay, Fetch
 	queue    *frontier.Queue[item]
 	hosts    hosts
+	turns    []*Turn // that wait for theirs, in order
 	pool     pool
 	crawls   []*Crawl  // those with runs
 	finished []*run    // to be told so when the loop has left their stores alone
@@ -95,7 +96,7 @@ func (l *Loop) heed() {
 func (l *Loop) leave() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.crawls) > 0 || len(l.asked) > 0 {
+	if len(l.crawls) > 0 || len(l.turns) > 0 || len(l.asked) > 0 {
 		return false
 	}
 	l.running = false
@@ -130,7 +131,7 @@ func (l *Loop) work() {
 			continue
 		}
 		l.announce()
-		if len(l.crawls) == 0 {
+		if len(l.crawls) == 0 && len(l.turns) == 0 {
 			pool.stop()
 			l.client.Close()
 			if l.leave() {
@@ -262,9 +263,13 @@ func (l *Loop) commit() {
 
 // handOut gives the pool everything whose turn it is.
 func (l *Loop) handOut(now time.Time) {
+	turn := l.giveTurns(now)
 	for {
 		id, it, next, ok := l.queue.Acquire(now)
 		if l.next = next; !ok {
+			if !turn.IsZero() && (next.IsZero() || turn.Before(next)) {
+				l.next = turn
+			}
 			return
 		}
 		h, c := l.hosts.byID[id], it.cycle
@@ -295,7 +300,7 @@ func (l *Loop) handOut(now time.Time) {
 		if h.strange = false; j.first {
 			j.request.Wait = firstWait
 		}
-		if h.sending(c); c.crawl().err != nil {
+		if c.crawl().fail(h.sending(c.crawl(), c.delay())); c.crawl().err != nil {
 			l.queue.Undo(id, it)
 			l.queue.Spill(id)
 			continue
