@@ -64,9 +64,9 @@ type server struct {
 	last     atomic.Pointer[lastEvent]
 	streams  chan struct{} // holds one for each reader that waits
 	readers  chan struct{} // holds one for each reader that reads the store
-	looks    looks
-	changes  sync.Mutex // held from reading settings to writing them changed
-	tally    *tally     // what pages tell by days
+	looks    chan struct{} // holds one for each site that is looked at before it is added
+	changes  sync.Mutex    // held from reading settings to writing them changed
+	tally    *tally        // what pages tell by days
 	insights kept[*report.Insight]
 	found    kept[*report.Discovery] // with as many hubs as are told of
 }
@@ -88,7 +88,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &server{Options: o, streams: make(chan struct{}, o.Streams), readers: make(chan struct{}, o.Readers), tally: newTally()}
+	s := &server{Options: o, streams: make(chan struct{}, o.Streams), readers: make(chan struct{}, o.Readers), looks: make(chan struct{}, maxLooks), tally: newTally()}
 	mux := http.NewServeMux()
 	s.api(mux)
 	s.feeds(mux)
@@ -173,7 +173,7 @@ func (s *server) take(f func() error) error {
 	return f()
 }
 
-// tooMany refuses a reader, who may come back after so many seconds.
+// tooMany refuses what may be asked again after so many seconds.
 func tooMany(why, seconds string) error {
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(why), http.Header{"Retry-After": {seconds}})
 }
@@ -190,7 +190,9 @@ func problem(err error) error {
 	case errors.As(err, &said):
 		return said
 	case errors.Is(err, store.ErrClosed):
-		return huma.Error503ServiceUnavailable("the service ends")
+		return tooMany("the service ends", "10")
+	case errors.Is(err, ErrPaused):
+		return tooMany(err.Error(), "60")
 	case errors.Is(err, ErrNotFound), errors.Is(err, store.ErrNotFound):
 		return huma.Error404NotFound(err.Error())
 	case errors.Is(err, ErrExists), errors.Is(err, ErrReadOnly), errors.Is(err, ErrRunning):
@@ -203,17 +205,23 @@ func problem(err error) error {
 
 // writeError answers with an error, as the API does.
 func writeError(w http.ResponseWriter, err error) {
+	status, text := refusal(w.Header(), err)
+	writeProblem(w, status, text)
+}
+
+// refusal is the status and the text of an error, whose headers it sets in h.
+func refusal(h http.Header, err error) (status int, text string) {
 	err = problem(err)
-	status, text := http.StatusInternalServerError, err.Error()
+	status, text = http.StatusInternalServerError, err.Error()
 	var said huma.StatusError
 	if errors.As(err, &said) {
 		status, text = said.GetStatus(), said.Error()
 	}
 	var headed huma.HeadersError
 	if errors.As(err, &headed) {
-		maps.Copy(w.Header(), headed.GetHeaders())
+		maps.Copy(h, headed.GetHeaders())
 	}
-	writeProblem(w, status, text)
+	return status, text
 }
 
 // writeProblem answers with an error.

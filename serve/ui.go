@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -141,7 +140,8 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, page func(*http.Re
 	name, err := page(r, f)
 	status := http.StatusOK
 	if err != nil {
-		name, status = s.uiError(f, err)
+		name = "error"
+		status = uiError(w.Header(), f, err)
 	}
 	s.write(w, f, name, status)
 }
@@ -156,23 +156,15 @@ func (s *server) frame(r *http.Request) *uiFrame {
 	return f
 }
 
-// uiError makes a page of an error.
-func (s *server) uiError(f *uiFrame, err error) (name string, status int) {
-	said := errors.New(err.Error())
-	status = http.StatusInternalServerError
-	var known huma.StatusError
-	if errors.As(problem(err), &known) {
-		status = known.GetStatus()
-		if m, ok := known.(*huma.ErrorModel); ok {
-			said = errors.New(m.Detail)
-		}
-	}
+// uiError makes a page of an error, whose headers it sets in h.
+func uiError(h http.Header, f *uiFrame, err error) (status int) {
+	status, said := refusal(h, err)
 	f.Title, f.Live, f.Again = http.StatusText(status), false, false
 	f.Page = struct {
 		Status int
 		Text   string
-	}{status, plain(said.Error())}
-	return "error", status
+	}{status, plain(said)}
+	return status
 }
 
 // write writes a page, whole or not at all.

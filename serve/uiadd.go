@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -42,11 +41,12 @@ func (s *server) uiPreview(r *http.Request, f *uiFrame) (string, error) {
 		return "", err
 	}
 	p.Include, p.Exclude = strings.Join(p.Settings.Include, "\n"), strings.Join(p.Settings.Exclude, "\n")
-	seen, err := s.looks.begin(p.Settings.URL)
-	if err != nil {
-		return "", err
+	select {
+	case s.looks <- struct{}{}:
+		defer func() { <-s.looks }()
+	default:
+		return "", tooMany(fmt.Sprintf("%d sites are being looked at", maxLooks), "30")
 	}
-	defer seen()
 	p.Preview, err = s.Watch.Preview(r.Context(), p.Settings)
 	switch {
 	case errors.Is(err, ErrInvalid):
@@ -67,37 +67,6 @@ func (s *server) uiPreview(r *http.Request, f *uiFrame) (string, error) {
 
 // maxLooks is how many sites are looked at at the same time: each look holds the URLs of its lists.
 const maxLooks = 8
-
-// looks are the hosts that are looked at.
-type looks struct {
-	mu    sync.Mutex
-	hosts map[string]bool
-}
-
-// begin notes that a site is looked at until end is called. It refuses to where that, or another of its host, is looked at
-// already: the delay between two requests is kept by each look for itself.
-func (l *looks) begin(site string) (end func(), err error) {
-	host := site
-	if u, err := url.Parse(site); err == nil {
-		host = strings.ToLower(u.Hostname())
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.hosts[host]:
-		return nil, huma.Error409Conflict("this host is being looked at: wait until that has ended")
-	case len(l.hosts) == maxLooks:
-		return nil, tooMany(fmt.Sprintf("%d sites are being looked at", maxLooks), "30")
-	case l.hosts == nil:
-		l.hosts = map[string]bool{}
-	}
-	l.hosts[host] = true
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.hosts, host)
-	}, nil
-}
 
 // addByForm watches the site of a form.
 func (s *server) addByForm(w http.ResponseWriter, r *http.Request) {

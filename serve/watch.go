@@ -23,7 +23,7 @@ type Watch interface {
 	Add(ctx context.Context, sites []Settings) ([]Site, error)
 
 	// Preview looks at a site as Add would watch it, by its robots.txt and the lists that this names; it takes as
-	// long as the delays between these requests. Errors: ErrInvalid, ErrExists.
+	// long as the delays between these requests. Errors: ErrInvalid, ErrExists, ErrPaused.
 	Preview(ctx context.Context, s Settings) (*Preview, error)
 
 	// Change gives a site other settings in place of those that it has.
@@ -64,6 +64,7 @@ var (
 	ErrReadOnly = errors.New("the site is in the configuration file")
 	ErrRunning  = errors.New("a cycle of the site is running")
 	ErrInvalid  = errors.New("settings that do not work")
+	ErrPaused   = errors.New("nothing is fetched at present")
 )
 
 // Settings say what a site is and how it is watched, with the keys and the notation of forage.yaml. Zero values

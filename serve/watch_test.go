@@ -21,7 +21,7 @@ type watched struct {
 	reload  error           // what Reload says
 	asked   []*report.Asked // by name
 	preview *Preview        // of any site
-	looking chan bool       // Preview says that it has begun, and waits; nil: it does neither
+	looking chan chan bool  // Preview says that it has begun, and waits for what it says there; nil: it does neither
 }
 
 func (w *watched) set(s State) {
@@ -92,8 +92,9 @@ func (w *watched) Preview(ctx context.Context, s Settings) (*Preview, error) {
 		return nil, fmt.Errorf("%s: %w", name, ErrExists)
 	}
 	if w.looking != nil {
-		w.looking <- true
-		<-w.looking
+		goOn := make(chan bool)
+		w.looking <- goOn
+		<-goOn
 	}
 	if w.preview == nil {
 		return &Preview{Name: name, Scope: "host", Robots: "http://" + name + "/robots.txt"}, nil

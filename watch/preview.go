@@ -3,9 +3,11 @@ package watch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"forage/crawl"
 	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/fetch/sitemap"
@@ -52,18 +54,21 @@ const (
 	recently     = 30 * 24 * time.Hour
 )
 
-// Preview looks at a site of settings as Add takes them, with the delays that the site asks for. It takes previewTime
-// at most; what it has not come to by then is left. Errors: ErrInvalid; ErrExists; that of ctx.
+// Preview looks at a site of settings as Add takes them: its requests take turns with those of visits, by the delays that
+// the site asks for. It takes previewTime at most; what it has not come to by then is left. Errors: ErrInvalid;
+// ErrExists; ErrPaused; that of ctx, of the store.
 func (s *Service) Preview(ctx context.Context, settings json.RawMessage) (*Preview, error) {
 	s.mu.Lock()
 	conf, err := s.config.site(settings)
-	exists := err == nil && s.sites[conf.Name] != nil
+	exists, hold := err == nil && s.sites[conf.Name] != nil, s.hold
 	s.mu.Unlock()
 	switch {
 	case err != nil:
 		return nil, err
 	case exists:
 		return nil, fmt.Errorf("%s: %w", conf.Name, ErrExists)
+	case hold != nil:
+		return nil, fmt.Errorf("%w: %w", ErrPaused, hold)
 	}
 	p := &Preview{Site: conf, Delay: time.Duration(conf.Rules.DelayMillis) * time.Millisecond}
 	allowed, err := scope.Addresses(&conf.Rules)
@@ -75,7 +80,7 @@ func (s *Service) Preview(ctx context.Context, settings json.RawMessage) (*Previ
 	}
 	short, cancel := context.WithTimeout(fetch.Allow(ctx, allowed), previewTime)
 	defer cancel()
-	if err := p.look(short, s.Crawl.Client(), s.Now()); err != nil && ctx.Err() == nil && short.Err() != nil {
+	if err := p.look(short, s.Crawl, s.Now()); err != nil && ctx.Err() == nil && short.Err() != nil {
 		return p, nil // it took too long
 	} else if err != nil {
 		return nil, err
@@ -102,24 +107,35 @@ func (p *Preview) usual(v *store.View) error {
 }
 
 // look asks for robots.txt and the lists that it names.
-func (p *Preview) look(ctx context.Context, client *fetch.Client, now time.Time) error {
+func (p *Preview) look(ctx context.Context, c *crawl.Crawl, now time.Time) error {
 	start, err := scope.Normalise(p.Site.URL, p.Site.Rules.IgnoreParams)
 	if err != nil {
 		return err
 	}
 	origin := scope.Origin(start)
 	p.Robots = Robots{URL: origin + "/robots.txt"}
-	r, o, err := client.Robots(ctx, origin, 0)
+	p.Robots.Problem = fmt.Sprintf("no answer within %v", previewTime) // where it is that, and else nobody gets p
+	turn, err := c.Turn(ctx, origin, &p.Site.Rules)
+	if errors.Is(err, crawl.ErrLeftAlone) {
+		p.Robots.Problem = err.Error()
+		return nil
+	}
 	if err != nil {
-		p.Robots.Problem = fmt.Sprintf("no answer within %v", previewTime) // where it is that, and else nobody gets p
+		return err
+	}
+	r, o, err := c.Client().Robots(ctx, origin, 0)
+	if err != nil {
+		turn.End(nil, 0)
 		return err
 	}
 	defer o.Release()
-	obeyed := p.Site.Rules.Robots != "ignore"
-	p.Robots.Status, p.Robots.Allowed, p.Robots.Delay = r.Status, !obeyed || r.Allowed(start), r.CrawlDelay()
+	obeyed, gap := p.Site.Rules.Robots != "ignore", time.Duration(0)
 	if obeyed {
-		p.Delay = max(p.Delay, r.CrawlDelay())
+		gap = r.CrawlDelay()
 	}
+	turn.End(o, gap)
+	p.Robots.Problem, p.Robots.Status, p.Robots.Allowed, p.Robots.Delay = "", r.Status, !obeyed || r.Allowed(start), r.CrawlDelay()
+	p.Delay = max(p.Delay, gap)
 	if r.Unreachable() {
 		p.Robots.Problem = fetch.Unreachable(o)
 		return nil
@@ -145,10 +161,11 @@ func (p *Preview) look(ctx context.Context, client *fetch.Client, now time.Time)
 		if len(p.Lists) == previewLists {
 			break
 		}
-		if err := pause(ctx, p.Delay); err != nil {
-			return err
+		asks := gap
+		if store.HostOf(u) != store.HostOf(start) {
+			asks = 0
 		}
-		more, err := p.list(ctx, client, sc, u, pages, now.Add(-recently).Unix())
+		more, err := p.list(ctx, c, sc, u, asks, pages, now.Add(-recently).Unix())
 		if err != nil {
 			return err
 		}
@@ -158,22 +175,19 @@ func (p *Preview) look(ctx context.Context, client *fetch.Client, now time.Time)
 	return nil
 }
 
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// list reads a list at a host with a crawl delay, counts the pages that it names and that were not counted, those since a
+// time apart, and returns the lists that it names.
+func (p *Preview) list(ctx context.Context, c *crawl.Crawl, sc *scope.Scope, u string, gap time.Duration, pages map[string]bool, since store.Time) (lists []string, err error) {
+	turn, err := c.Turn(ctx, u, &p.Site.Rules)
+	if errors.Is(err, crawl.ErrLeftAlone) {
+		p.Lists = append(p.Lists, List{URL: u, Problem: err.Error()})
+		return nil, nil
 	}
-}
-
-// list reads a list, counts the pages that it names and that were not counted, those since a time apart, and returns the lists
-// that it names.
-func (p *Preview) list(ctx context.Context, client *fetch.Client, sc *scope.Scope, u string, pages map[string]bool, since store.Time) (lists []string, err error) {
-	o, err := client.Fetch(ctx, &fetch.Request{URL: u, Any: true})
+	if err != nil {
+		return nil, err
+	}
+	o, err := c.Client().Fetch(ctx, &fetch.Request{URL: u, Any: true})
+	turn.End(o, gap)
 	if err != nil {
 		return nil, err
 	}

@@ -93,6 +93,7 @@ var (
 	ErrReadOnly = errors.New("the site is in the configuration file")
 	ErrRunning  = errors.New("a cycle of the site is running")
 	ErrInvalid  = errors.New("settings that do not work")
+	ErrPaused   = errors.New("nothing is fetched at present")
 )
 
 const (

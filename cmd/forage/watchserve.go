@@ -152,7 +152,7 @@ func servedSite(st *watch.Status) serve.Site {
 func servedError(err error) error {
 	for of, as := range map[error]error{
 		watch.ErrNotFound: serve.ErrNotFound, watch.ErrExists: serve.ErrExists, watch.ErrReadOnly: serve.ErrReadOnly,
-		watch.ErrRunning: serve.ErrRunning, watch.ErrInvalid: serve.ErrInvalid,
+		watch.ErrRunning: serve.ErrRunning, watch.ErrInvalid: serve.ErrInvalid, watch.ErrPaused: serve.ErrPaused,
 	} {
 		if errors.Is(err, of) {
 			return &also{err, as}
