@@ -1,6 +1,8 @@
 package report
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -332,7 +334,7 @@ func (p *Page) fill(c *store.Cursor, s *store.Site, d *store.Doc) error {
 		p.LeftOut = &reason
 	}
 	if d.Digest != 0 {
-		p.Digest = null(fmt.Sprintf("%016x", d.Digest))
+		p.Digest = null(hex.EncodeToString(binary.BigEndian.AppendUint64(nil, d.Digest)))
 	}
 	var err error
 	if p.FoundOn, err = urlOf(c, d.FoundOn); err != nil {

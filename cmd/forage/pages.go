@@ -144,34 +144,50 @@ var pageFormats = map[string]pageFormat{
 	}},
 	"csv": {false, func(w io.Writer) pageWriter {
 		c := csv.NewWriter(w)
+		var row []string
+		text := func(all ...string) {
+			for _, s := range all {
+				row = append(row, printable.Cell(s))
+			}
+		}
+		known := func(all ...*string) {
+			for _, s := range all {
+				if s == nil {
+					row = append(row, "")
+				} else {
+					text(*s)
+				}
+			}
+		}
+		number := func(all ...int64) {
+			for _, n := range all {
+				row = append(row, strconv.FormatInt(n, 10))
+			}
+		}
 		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out moved moved_from fetched_as"))
 		return func(p *report.Page) error {
 			if p == nil {
 				c.Flush()
 				return c.Error()
 			}
-			cells := []any{
-				p.URL, p.Site, p.New, p.FirstSeen, p.Cycle, p.FoundOn, p.Status, p.Title, p.Canonical, p.ContentType, p.Digest,
-				p.Bytes, p.Published, p.LastMod, p.Depth, p.LastFetched, p.Changed, p.Gone, p.DuplicateOf, p.Kind, p.Visits, p.Changes, p.LeftOut,
-				p.Moved, p.MovedFrom, p.FetchedAs,
+			row = row[:0]
+			text(p.URL, p.Site, p.New)
+			known(p.FirstSeen)
+			number(int64(p.Cycle))
+			known(p.FoundOn)
+			if p.Status == nil {
+				text("")
+			} else {
+				number(int64(*p.Status))
 			}
-			row := make([]string, len(cells))
-			for i, x := range cells {
-				switch x := x.(type) {
-				case string:
-					row[i] = printable.Cell(x)
-				case *string:
-					if x != nil {
-						row[i] = printable.Cell(*x)
-					}
-				case *int:
-					if x != nil {
-						row[i] = strconv.Itoa(*x)
-					}
-				default: // numbers
-					row[i] = fmt.Sprint(x)
-				}
-			}
+			known(p.Title, p.Canonical, p.ContentType, p.Digest)
+			number(p.Bytes)
+			known(p.Published, p.LastMod)
+			number(int64(p.Depth))
+			known(p.LastFetched, p.Changed, p.Gone, p.DuplicateOf)
+			text(p.Kind)
+			number(int64(p.Visits), int64(p.Changes))
+			known(p.LeftOut, p.Moved, p.MovedFrom, p.FetchedAs)
 			return c.Write(row)
 		}
 	}},
