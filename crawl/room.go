@@ -65,8 +65,11 @@ func (r *run) tellFull() {
 	}
 }
 
+// LookForRoom has the loop look whether there is room again, as it does by itself while a run is under way.
+func (c *Crawl) LookForRoom() { c.loop.do(func() { c.look(c.loop.clock.Now()) }) }
+
 // Full returns why nothing is fetched for want of room on the disk, nil where there is room. It may
-// be called at any time.
+// be called at any time, and tells of when the loop looked last.
 func (c *Crawl) Full() error {
 	if err := c.full.Load(); err != nil {
 		return *err

@@ -84,6 +84,15 @@ func TestFullDiskWaits(t *testing.T) {
 		if !r.Interrupted || c.Full() == nil {
 			t.Errorf("interrupted while it waits: %+v", r)
 		}
+		for _, free := range []uint64{1 << 30, 0} { // without a run
+			disk.free.Store(free)
+			time.Sleep(fullInterval)
+			c.LookForRoom()
+			synctest.Wait()
+			if (c.Full() == nil) != (free > 0) {
+				t.Errorf("%d bytes are free: it waits for %v", free, c.Full())
+			}
+		}
 		fetched := r.Fetched
 		done = begin(func() (*Result, error) { return c.Run(t.Context(), w.seed("/", store.Rules{}), opt) })
 		if !under(done) || !strings.Contains(log.String(), "no space left on crawl") {

@@ -403,6 +403,9 @@ func (s *Service) Reload(c *Config) error {
 // look sees whether there is room on the disk, and tells where that has changed. mu is held.
 func (s *Service) look(now time.Time) error {
 	hold := s.Crawl.Full()
+	if hold != nil {
+		s.Crawl.LookForRoom() // the visit that would may have been ended
+	}
 	if least := s.config.Limits.MinFree; hold == nil && least > 0 {
 		if s.hold != nil {
 			least += least / 16 // so that it does not go to and fro
