@@ -25,6 +25,7 @@ type Options struct {
 	DB        *store.DB                               // is read
 	Write     func(write func(*store.DB) error) error // has the one who writes to DB call write, and returns when that is on the disk
 	UserAgent string
+	Full      func() error                                                         // tells that there is no room on the disk; nil: there always is
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // in place of one that judges addresses; nil: none
 	Log       *slog.Logger                                                         // nil: none
 }
@@ -39,6 +40,8 @@ const (
 	maxRead    = 100                    // events held of a target
 	maxLooked  = 20_000                 // events that are looked at at once, for those of a target
 	keepEvery  = 100 * time.Millisecond // between two writes of how far targets are, while none waits for that: each is a sync of the store
+	keepFull   = time.Minute            // the same while the disk is full, also where one waits: they go into what the store has in reserve
+	roomEvery  = time.Second            // then it is looked whether there is room again
 	maxAhead   = 16                     // events accepted by a target since a write began: with those that it writes they come again after a kill
 	skipAtOne  = 1000                   // so many events that are not for a target are looked at again after a kill
 	grace      = 2 * time.Second        // that what is under way has when the Sender ends
@@ -219,7 +222,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		select {
 		case <-s.dirty:
 			err = s.keep()
-			sleep(ctx, keepEvery, s.soon)
+			s.rest(ctx)
 		case <-ctx.Done():
 		}
 	}
@@ -229,6 +232,17 @@ func (s *Sender) Run(ctx context.Context) error {
 	stop()
 	all.Wait()
 	return errors.Join(err, s.keep())
+}
+
+// rest waits until what has changed may be written again.
+func (s *Sender) rest(ctx context.Context) {
+	if s.Full == nil || s.Full() == nil {
+		sleep(ctx, keepEvery, s.soon)
+		return
+	}
+	for waited := time.Duration(0); waited < keepFull && s.Full() != nil && ctx.Err() == nil; waited += roomEvery {
+		sleep(ctx, roomEvery, nil)
+	}
 }
 
 // sleep waits for a time, ctx, or a token.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -431,6 +433,43 @@ func TestAhead(t *testing.T) {
 		time.Sleep(time.Minute)
 		if n := len(h.seqs()); n != 100 {
 			t.Errorf("%d events were sent, want 100", n)
+		}
+		stop()
+		srv.Close()
+	})
+}
+
+// TestFullDisk: on a full disk events are sent, few of them, as how far a target is gets written once a minute.
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lan := fetchtest.New()
+		b := newBase(t)
+		h := newHook()
+		srv := lan.Server("127.0.0.1:0", h)
+		var full atomic.Bool
+		full.Store(true)
+		s := b.sender(Options{Dial: lan.Dial, Full: func() error {
+			if full.Load() {
+				return syscall.ENOSPC
+			}
+			return nil
+		}}, Target{Name: "t", URL: srv.URL})
+		writes := 0
+		s.Write = func(f func(*store.DB) error) error { writes++; return b.write(f) }
+		for range 300 {
+			b.tell("site.ready a.test")
+		}
+		stop := running(t, s)
+		time.Sleep(10*time.Minute + 10*time.Second)
+		synctest.Wait()
+		if n := len(h.seqs()); writes > 11 || n < 10*maxAhead || n > 12*maxAhead {
+			t.Errorf("%d events were sent in 10 minutes, by %d writes", n, writes)
+		}
+		full.Store(false)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := len(h.seqs()); n != 300 {
+			t.Errorf("%d events were sent once there was room, want 300", n)
 		}
 		stop()
 		srv.Close()

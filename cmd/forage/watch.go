@@ -202,7 +202,7 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := webhook.New(webhook.Options{DB: cr.DB(), Write: cr.Write, UserAgent: cfg.Fetch.UserAgent, Log: log}, c.Webhooks)
+	hooks, err := webhook.New(webhook.Options{DB: cr.DB(), Write: cr.Write, UserAgent: cfg.Fetch.UserAgent, Full: cr.Full, Log: log}, c.Webhooks)
 	if err != nil {
 		return err
 	}
