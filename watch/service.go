@@ -129,7 +129,8 @@ func New(o Options) (*Service, error) {
 	return s, s.settle(o.Config)
 }
 
-// settle brings the sites in line with a configuration and what the store keeps. mu is held, or nobody else is there.
+// settle brings the sites in line with a configuration and what the store keeps, or changes nothing: the error is that of
+// the store. mu is held, or nobody else is there.
 func (s *Service) settle(c *Config) error {
 	want := map[string]*site{}
 	for _, conf := range c.Sites {
@@ -146,12 +147,12 @@ func (s *Service) settle(c *Config) error {
 		}
 		want[name] = &site{Site: conf, settings: k.Settings}
 	}
+	if err := s.loadNew(want); err != nil {
+		return err
+	}
 	for name, fresh := range want {
 		have := s.sites[name]
 		if have == nil {
-			if err := s.load(fresh); err != nil {
-				return fmt.Errorf("site %s: %w", name, err)
-			}
 			continue
 		}
 		have.applied = have.applied && rulesEqual(&have.Rules, &fresh.Rules)
@@ -170,9 +171,24 @@ func (s *Service) settle(c *Config) error {
 	return nil
 }
 
+// loadNew reads from the store how those sites are that are not watched yet.
+func (s *Service) loadNew(want map[string]*site) (err error) {
+	v := s.Crawl.DB().Snapshot()
+	defer func() { err = errors.Join(err, v.Close()) }()
+	for name, w := range want {
+		if s.sites[name] != nil {
+			continue
+		}
+		if err := s.load(v, w); err != nil {
+			return fmt.Errorf("site %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // load reads how a site is from the store.
-func (s *Service) load(w *site) error {
-	v, now := s.Crawl.View(), s.Now()
+func (s *Service) load(v *store.View, w *site) error {
+	now := s.Now()
 	w.first, w.credited = true, now
 	if k := s.kept[w.Name]; k.Rhythm != nil {
 		w.rhythm = *k.Rhythm

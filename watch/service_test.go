@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -233,6 +234,37 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%d fetches in 4 days of 20", n)
 		}
 	})
+}
+
+// TestReloadFails: where a site cannot be read from the store the old configuration stays in force, for all sites.
+func TestReloadFails(t *testing.T) {
+	dir := t.TempDir()
+	c, err := crawl.Open(crawl.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := "sites: ["
+	for i := range 20 {
+		old += fmt.Sprintf("{url: http://s%d.test/, budget: 7/day}, ", i)
+	}
+	s, err := New(Options{Crawl: c, Dir: dir, Config: configOf(t, old+"]"), Now: func() time.Time { return time.Unix(1e9, 0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.Sites()
+	if err := c.DB().EndReads(); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Reload(configOf(t, strings.ReplaceAll(old, "7/day", "9/day")+"{url: http://new.test/}]"))
+	if !errors.Is(err, store.ErrClosed) || !strings.Contains(err.Error(), "new.test") {
+		t.Errorf("Reload = %v", err)
+	}
+	if after := s.Sites(); !reflect.DeepEqual(after, before) {
+		t.Errorf("the sites are\n%+v\nafter it, and were\n%+v", after, before)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestRhythm: a site with a budget for a day that publishes at noon is looked at most often there, also after a restart,
