@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forage/crawl/plan"
+	"forage/internal/race"
 	"forage/internal/software"
 	"forage/store"
 )
@@ -320,6 +321,7 @@ func TestFullRecrawlTellsMoved(t *testing.T) {
 // nothing is told as new that was there, and nothing that lies behind what is new is followed to
 // an end that it does not have.
 func TestSoftwareSites(t *testing.T) {
+	race.Skip(t)
 	for _, test := range []struct {
 		kind                string
 		cut                 int64   // fetches of the first visit

@@ -14,6 +14,7 @@ import (
 
 	"forage/crawl/scope"
 	"forage/explore/yield"
+	"forage/internal/race"
 	"forage/internal/software"
 	"forage/store"
 )
@@ -79,6 +80,7 @@ func (v *reopened) conclude(counts *store.Counters, whole bool) {
 // TestLearnedAnew: what is known of the yield of a site's URLs is the same once it is learned anew from
 // the store, wherever the visit was interrupted, and however often.
 func TestLearnedAnew(t *testing.T) {
+	race.Skip(t)
 	t.Parallel()
 	for _, kind := range []string{"wordpress", "mediawiki", "shop", "shop-visit", "dokuwiki", "cgit", "docs"} {
 		for _, cut := range []int64{30, 170, 700} {

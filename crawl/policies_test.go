@@ -28,6 +28,9 @@ import (
 func TestPoliciesKept(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"best", "od-win", "bandit", "history", "index", "feeds-first", "round-robin", "cov", "lists", "nutch", "storm"} {
+		if race.Enabled && policy != "best" {
+			continue
+		}
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"forage/internal/race"
 )
 
 // browserPath finds a Chromium, "" where there is none.
@@ -33,6 +35,7 @@ var ofBrowser = regexp.MustCompile(`^https?://(clients2|accounts|android\.client
 // TestBrowser opens each page in a browser, the main ones also narrow and dark: nothing is said on the console, and no host but
 // ours is asked. With FORAGE_SCREENSHOTS the pictures are kept in that folder.
 func TestBrowser(t *testing.T) {
+	race.Skip(t)
 	browser := browserPath()
 	if browser == "" {
 		t.Skip("there is no Chromium: install one to have the pages opened in it")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"forage/crawl/plan"
+	"forage/internal/race"
 	"forage/store"
 )
 
@@ -278,6 +279,7 @@ func TestFeedHostile(t *testing.T) {
 
 // A pattern that takes long to compare is given up.
 func TestFeedSlowPattern(t *testing.T) {
+	race.Skip(t)
 	db, s := newStore(t)
 	srv := serving(t, Options{DB: db})
 	for i := range 200 {
