@@ -19,6 +19,7 @@ type Insight struct {
 	Audits    Looks   // at those that it would have: fetched as long ago as it takes to come round
 	Round     float64 // how many cycles that is
 	ByGap     []Looks // all of them, by how many cycles ago the document was fetched before
+	Spans     []Span  // between cycles that saw everything, oldest first
 	Timely    *revisit.Timely
 }
 
@@ -68,7 +69,8 @@ const (
 	trendCycles   = 30 // of an estimate, as in a Discovery
 )
 
-// NewInsight reads the past of a site. O(fetches of the cycles looked back at, which are 20,000 at most).
+// NewInsight reads the past of a site. O(fetches of the cycles looked back at, which are 20,000 at most, and links of what
+// they fetched).
 func NewInsight(v *store.View, site store.SiteID, hubs int) (*Insight, error) {
 	past, err := plan.ReadPast(v, site, insightCycles)
 	if err != nil {
@@ -87,6 +89,9 @@ func NewInsight(v *store.View, site store.SiteID, hubs int) (*Insight, error) {
 	in.rate(past)
 	in.trend(past)
 	in.looks(past)
+	if in.Spans, err = newSpans(v, site, past); err != nil {
+		return nil, err
+	}
 	share := math.NaN()
 	if c := in.Discovery.Coverage; c != nil {
 		share = *c

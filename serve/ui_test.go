@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/html"
 
+	"forage/chart"
+	"forage/crawl/plan"
 	"forage/report"
 	"forage/store"
 )
@@ -684,6 +686,37 @@ func TestHostsPage(t *testing.T) {
 	page(t, base+"/hosts?after=z").has("There are no further ones")
 	none, _ := newStore(t)
 	page(t, serving(t, Options{DB: none}).URL+"/hosts").has("No host waits")
+}
+
+// TestOracle: once a full recrawl has shown all that was new, the page of the site tells what visits of few looks had found
+// of it, and what an oracle would have.
+func TestOracle(t *testing.T) {
+	b := newBlog(t)
+	for range 4 {
+		b.few(t, 1)
+	}
+	name := strings.TrimPrefix(b.url, "http://")
+	w := &watched{sites: []Site{{Name: name, Settings: Settings{URL: b.url + "/", Budget: "1"}}}}
+	base := serving(t, Options{DB: b.crawl.DB(), Watch: w}).URL
+	if got := text(page(t, base+sitePath(name)).root); strings.Contains(got, "Beside an oracle") {
+		t.Error("no recrawl has shown what was new, and there is an oracle")
+	}
+	if _, err := b.crawl.Revisit(t.Context(), plan.Plan{Full: true, Text: "all"}, b.options()); err != nil {
+		t.Fatal(err)
+	}
+	known, err := b.crawl.View().SiteNamed(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := report.NewInsight(b.crawl.View(), known.ID, siteHubs)
+	if err != nil || len(in.Spans) != 1 {
+		t.Fatalf("NewInsight has %d spans, %v", len(in.Spans), err)
+	}
+	s := in.Spans[0]
+	if s.Looks != 4 || s.Found == 0 || s.Best < s.Found || s.New < s.Best {
+		t.Errorf("%+v", s)
+	}
+	page(t, base+sitePath(name)).has("Beside an oracle", fmt.Sprintf("%d %d %d %d %s", s.Looks, s.New, s.Found, s.Best, chart.Percent(s.Share())))
 }
 
 // TestLooks: as many sites are looked at at the same time as may be, and another one later.

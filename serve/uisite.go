@@ -336,15 +336,15 @@ func timeTicks(first, last store.Time) (ticks []chart.Tick) {
 	if last <= first {
 		return nil
 	}
-	layout := "2 Jan"
+	layout, parts := "2 Jan", int64(4)
 	if last-first < 3*86400 {
-		layout = "2 Jan 15:04"
+		layout, parts = "2 Jan 15:04", 2 // longer: on a phone there is room for so many
 	}
 	had := ""
-	for i := range 5 {
-		at := first + (last-first)*int64(i)/4
+	for i := range parts + 1 {
+		at := first + (last-first)*i/parts
 		if text := time.Unix(at, 0).UTC().Format(layout); text != had {
-			ticks, had = append(ticks, chart.Tick{X: float64(i) / 4, Label: text}), text
+			ticks, had = append(ticks, chart.Tick{X: float64(i) / float64(parts), Label: text}), text
 		}
 	}
 	return ticks

@@ -24,7 +24,7 @@ var uiFuncs = template.FuncMap{
 	"number":  number,
 	"bytes":   sizeText,
 	"percent": func(x float64) string { return chart.Percent(x) },
-	"decimal": func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) },
+	"decimal": decimal,
 	"text":    func(s string) string { return cut(plain(s), 120) },
 	"url":     func(s string) string { return cut(plain(s), 160) },
 	"link":    webLink,
@@ -67,6 +67,14 @@ func when(t any) template.HTML {
 		return `<span class="none">never</span>`
 	}
 	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `" title="` + at.Format("Monday, 2 January 2006, 15:04:05") + ` UTC">` + at.Format("2006-01-02 15:04") + `</time>`)
+}
+
+// decimal is a small number with two places, a large one without any.
+func decimal(x float64) string {
+	if x >= 100 {
+		return number(int(math.Round(x)))
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
 func timeOf(t any) (at time.Time, ok bool) {

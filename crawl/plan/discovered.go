@@ -35,8 +35,9 @@ func Discovered(v *store.View, site store.SiteID, n int) (*Discovery, error) {
 
 // A Past is what the cycles of a site found after its first visit, as estimates are made of it.
 type Past struct {
-	Rounds    []Round // a cycle that ended each, oldest first
-	Documents int     // old documents that can be fetched, now
+	Rounds    []Round            // a cycle that ended each, oldest first
+	First     *store.CycleRecord // the first visit, where the rounds are all that came after it; else nil
+	Documents int                // old documents that can be fetched, now
 }
 
 // A Round is one cycle.
@@ -53,16 +54,26 @@ func ReadPast(v *store.View, site store.SiteID, cycles int) (*Past, error) {
 	left := discoveryFetches
 	p := &Past{}
 	if err := v.SiteCyclesBack(site, func(c *store.CycleRecord) bool {
-		if !c.Done || c.Kind == store.FirstVisit {
+		switch {
+		case c.Kind == store.FirstVisit:
+			p.First = c
+			return true
+		case !c.Done:
 			return true
 		}
-		if left -= int(c.Refetched); left < 0 {
+		p.First = nil
+		if left -= int(c.Refetched); left < 0 || len(p.Rounds) == cycles {
 			return false
 		}
 		p.Rounds = append(p.Rounds, Round{Cycle: c})
-		return len(p.Rounds) < cycles
+		return true
 	}); err != nil {
 		return nil, err
+	}
+	if past, err := v.PastCycles(site); err != nil {
+		return nil, err
+	} else if past.Cycles > 0 || p.First != nil && !p.First.Done {
+		p.First = nil
 	}
 	slices.Reverse(p.Rounds)
 	counts, err := v.Counters(site)
@@ -139,7 +150,7 @@ func (p *Past) SinceFull() []Round {
 
 // Latest returns the past of the last n rounds.
 func (p *Past) Latest(n int) *Past {
-	return &Past{p.Rounds[max(0, len(p.Rounds)-n):], p.Documents}
+	return &Past{Rounds: p.Rounds[max(0, len(p.Rounds)-n):], Documents: p.Documents}
 }
 
 // Discovery sums up the rounds, with up to n hubs.

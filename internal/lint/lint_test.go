@@ -60,7 +60,7 @@ var imports = map[string]string{
 	"crawl":               "graph explore explore/yield revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
 	"control":             "",
 	"chart":               "",
-	"report":              "crawl/plan graph internal/printable retain revisit store",
+	"report":              "cover crawl/plan graph internal/printable retain revisit store",
 	"serve":               "chart fetch/link internal/printable report store webhook",
 	"watch":               "crawl crawl/plan crawl/scope fetch fetch/sitemap internal/machine internal/units revisit revisit/paper store webhook", // what a target is
 	"webhook":             "fetch internal/printable report store",
