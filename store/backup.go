@@ -16,12 +16,14 @@ import (
 )
 
 // Backup copies the store, as it is committed now, to the folder to, which must not exist or be empty, and
-// returns how many bytes that are. Where to is a link to an empty folder, that folder is replaced and the link stays. It may be called beside the goroutine that writes, and while others
-// read; nobody waits for it. The copy is a store, whose files share nothing with this one, and it is there
-// whole, on the disk, or not at all. The time of the last request to each host is not in it.
+// returns how many bytes that are. Where to is a link to an empty folder, that folder is replaced and the link
+// stays. It may be called beside the goroutine that writes, and while others read; nobody waits for it. The copy
+// is a store, whose files share nothing with this one, and it is there whole, on the disk, or not at all. The
+// time of the last request to each host is not in it.
 //
 // Tables are never changed once they are written, and get a second name in the store's folder while they are
-// copied: what is merged meanwhile takes up its room until the end. Errors: what the file system says; of ctx;
+// copied: what is merged meanwhile takes up its room until the end. Where there is no room for the names either,
+// the tables are copied at once, and ctx is looked at afterwards. Errors: what the file system says; of ctx;
 // ErrClosed once EndReads has been called. O(bytes).
 func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
 	if err := vacant(to); err != nil {
@@ -36,11 +38,6 @@ func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
 		return 0, err
 	}
 	defer db.reads.leave()
-	from, done, err := db.freeze()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
 	parent, name := filepath.Split(filepath.Clean(to))
 	if parent = filepath.Clean(parent); parent == "" {
 		parent = "."
@@ -60,12 +57,40 @@ func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
 			os.RemoveAll(part)
 		}
 	}()
-	folder := filepath.Join(part, "documents")
-	if err := errors.Join(os.Chmod(part, 0o755), os.Mkdir(folder, 0o755)); err != nil {
+	if err := os.Chmod(part, 0o755); err != nil {
 		return 0, err
 	}
+	folder := filepath.Join(part, "documents")
+	if bytes, err = db.copyTo(ctx, folder); err != nil {
+		return 0, err
+	}
+	if err := errors.Join(ctx.Err(), atomicfile.SyncFolder(folder), atomicfile.SyncFolder(part)); err != nil {
+		return 0, err
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // not every system puts one folder in the place of another
+		return 0, err
+	}
+	return bytes, errors.Join(os.Rename(part, to), atomicfile.SyncFolder(parent))
+}
+
+// copyTo copies the database to a new folder.
+func (db *DB) copyTo(ctx context.Context, folder string) (bytes int64, err error) {
+	from, done, err := db.freeze()
+	if noRoom(err) {
+		if err := db.checkpoint(folder); err != nil {
+			return 0, err
+		}
+		return size(folder)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	files, err := os.ReadDir(from)
 	if err != nil {
+		return 0, err
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil {
 		return 0, err
 	}
 	for _, f := range files {
@@ -78,13 +103,20 @@ func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
 		}
 		bytes += n
 	}
-	if err := errors.Join(atomicfile.SyncFolder(folder), atomicfile.SyncFolder(part)); err != nil {
-		return 0, err
+	return bytes, nil
+}
+
+// size returns how many bytes the files in a folder have.
+func size(folder string) (bytes int64, err error) {
+	files, err := os.ReadDir(folder)
+	for _, f := range files {
+		info, e := f.Info()
+		if e != nil {
+			return 0, e
+		}
+		bytes += info.Size()
 	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // not every system puts one folder in the place of another
-		return 0, err
-	}
-	return bytes, errors.Join(os.Rename(part, to), atomicfile.SyncFolder(parent))
+	return bytes, err
 }
 
 // partSuffix ends the names of folders of backups that are not whole.
@@ -128,18 +160,22 @@ func (db *DB) freeze() (folder string, done func() error, err error) {
 	}
 	// What is called as the copy of a reader is removed by the next writer, if this one is killed.
 	folder = newCopy(db.disk.room.dir)
-	done = func() error { return os.RemoveAll(folder) }
+	return folder, func() error { return os.RemoveAll(folder) }, db.checkpoint(folder)
+}
+
+// checkpoint has the database write itself, as it is committed now, to a new folder, which is not there where that fails.
+func (db *DB) checkpoint(folder string) error {
 	reached := db.commits.synced.Load() // the log may have more, and never less
 	if err := db.disk.await(func() error { return db.db.Checkpoint(folder, pebble.WithFlushedWAL()) }); err != nil {
 		if errors.Is(err, fs.ErrExist) { // made meanwhile by somebody else, whose it is
-			return "", nil, err
+			return err
 		}
-		return "", nil, errors.Join(err, done())
+		return errors.Join(err, os.RemoveAll(folder))
 	}
-	if err := os.WriteFile(filepath.Join(folder, commitsName), encodeCommits(reached), 0o644); err != nil {
-		return "", nil, errors.Join(err, done())
+	if err := atomicfile.Write(filepath.Join(folder, commitsName), encodeCommits(reached)); err != nil {
+		return errors.Join(err, os.RemoveAll(folder))
 	}
-	return folder, done, nil
+	return nil
 }
 
 // copySynced copies a file to a new one, and returns when that is on the disk.

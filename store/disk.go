@@ -19,8 +19,12 @@ import (
 //
 // Reads fail as they do. A file of the database that is missing is damage, not fs.ErrNotExist,
 // for which the database ends the process, too.
+//
+// Of a backup, which is written outside the folder of the database, a write fails as anywhere else:
+// the database goes on without it, and it takes nothing of the reserve.
 type disk struct {
 	vfs.FS
+	home   string        // folder of the database; "": all is in it
 	broken chan struct{} // closed by the first failure
 	once   sync.Once
 	err    atomic.Pointer[error]
@@ -32,6 +36,11 @@ func newDisk(files vfs.FS) *disk {
 }
 
 func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+// outside reports whether a file is not the database's: it is neither in its folder, nor that folder's own.
+func (d *disk) outside(name string) bool {
+	return d.home != "" && name != d.home && d.PathDir(name) != d.home && name != d.PathDir(d.home)
+}
 
 // failed returns the error of the first write that failed, nil while there is none.
 func (d *disk) failed() error {
@@ -124,6 +133,9 @@ func (d *disk) withRoom(f func() error) error {
 }
 
 func (d *disk) create(name string, category vfs.DiskWriteCategory, f func() (vfs.File, error)) (file vfs.File, err error) {
+	if d.outside(name) {
+		return f()
+	}
 	p := partOf(category)
 	if err := d.extend(p, func() (err error) { file, err = f(); return err }); err != nil {
 		return nil, err
@@ -151,7 +163,18 @@ func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCate
 }
 
 func (d *disk) Rename(oldname, newname string) error {
+	if d.outside(newname) {
+		return d.FS.Rename(oldname, newname)
+	}
 	return d.extend(logPart, func() error { return d.FS.Rename(oldname, newname) })
+}
+
+// Link makes no second name outside the folder of the store, for a backup that shares no file with it.
+func (d *disk) Link(oldname, newname string) error {
+	if d.outside(newname) && d.PathDir(d.PathDir(newname)) != d.PathDir(d.home) {
+		return &fs.PathError{Op: "link", Path: newname, Err: errors.ErrUnsupported}
+	}
+	return d.FS.Link(oldname, newname)
 }
 
 // Remove may fail: a file too many harms nothing, and the database removes it another time.
@@ -173,8 +196,8 @@ func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 // OpenDir opens a folder to be synced.
 func (d *disk) OpenDir(name string) (vfs.File, error) {
 	f, err := d.FS.OpenDir(name)
-	if err != nil {
-		return nil, err
+	if err != nil || d.outside(name) {
+		return f, err
 	}
 	return diskFile{f, d, name, logPart}, nil
 }

@@ -152,7 +152,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 			db.owner = nil
 		}
 	}
-	db.disk.room.files, db.disk.room.dir = db.disk.FS, dir
+	db.disk.home, db.disk.room.files, db.disk.room.dir = folder, db.disk.FS, dir
 	if opt.MemTable == 0 {
 		opt.MemTable = memTable(db.disk.FS, dir)
 		if opt.Small {
