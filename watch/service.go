@@ -440,7 +440,7 @@ func (s *Service) look(now time.Time) error {
 		s.Log.Warn("paused", "reason", hold)
 		return s.tell(now, store.WatchPaused, "", hold.Error())
 	case was != nil && hold == nil:
-		s.Log.Info("goes on")
+		s.Log.Warn("goes on") // as loud as "paused"
 		return s.tell(now, store.WatchResumed, "", was.Error())
 	}
 	return nil

@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,4 +141,70 @@ func TestFullDisk(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("the folder holds %v, %v; want the database and the lock", left, err)
 	}
+}
+
+// TestWatchFullDisk fills the disk beside a watch: it pauses, says so wherever somebody looks, is backed up meanwhile, and
+// goes on by itself when there is room.
+func TestWatchFullDisk(t *testing.T) {
+	disk := disktest.New(t, 64<<20)
+	site := &pagesOf{n: 3000, requests: map[string]int{}, answered: make(chan struct{}, 1)}
+	srv := httptest.NewServer(site)
+	defer srv.Close()
+	dir, file := filepath.Join(disk.Dir, "store"), filepath.Join(t.TempDir(), "forage.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "listen: 127.0.0.1:0\nsites: [{url: %s/, every: 24h, budget: 10}]\n", srv.URL), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	forage := func(args ...string) {
+		t.Helper()
+		var text bytes.Buffer
+		if code := run(context.Background(), &text, &text, args); code != 0 {
+			t.Errorf("%s: exit %d: %s", args, code, &text)
+		}
+	}
+	w := startWatch(t, "--config", file, "--dir", dir, "--delay", "0", "--allow-private", "127.0.0.0/8", "--parallel", "8")
+	ask := func(path string, status int, want string) {
+		t.Helper()
+		res, err := http.Get(w.base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != status || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %d, %v, want %d and %q: %s", path, res.StatusCode, err, status, want, text)
+		}
+	}
+	for range 100 {
+		<-site.answered
+	}
+	site.gate.Lock()
+	disk.Fill(t, 0)
+	site.gate.Unlock()
+	w.says(t, "forage: paused")
+	why := "no space left on " + dir
+	ask("/readyz", http.StatusServiceUnavailable, why)
+	ask("/", http.StatusOK, why)
+	ask("/api/v1/status", http.StatusOK, why)
+	ask("/api/v1/events?type=watch.paused", http.StatusOK, why)
+	res, err := http.PostForm(w.base+"/add", url.Values{"url": {"http://127.0.0.1:1/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("a look at a site: %d, Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	forage("backup", "--dir", dir, "-o", copied)
+	forage("check", "--dir", copied)
+	disk.Empty(t)
+	w.says(t, "forage: goes on")
+	ask("/readyz", http.StatusOK, "")
+	ask("/api/v1/events?type=site.ready&wait=30s", http.StatusOK, "site.ready")
+	ask("/api/v1/sites", http.StatusOK, fmt.Sprintf(`"pages":%d`, site.n))
+	if err := w.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Wait(); err != nil {
+		t.Errorf("after SIGTERM it ends with %v", err)
+	}
+	forage("check", "--dir", dir)
 }
