@@ -55,10 +55,10 @@ type HostState struct {
 }
 
 // Hosts tells how the hosts stand that cycles ask now, by name: up to limit of those after a name, but for those of
-// sites that are parked (parked.go), which wait. O(hosts asked now).
+// sites that are parked (parked.go), which wait. O(hosts asked now), of which the loop only lists their names.
 func (c *Crawl) Hosts(after string, limit int) []HostState {
-	done := make(chan []HostState, 1)
 	l := c.loop
+	listed := make(chan []string, 1)
 	l.do(func() {
 		var names []string
 		for name := range l.hosts.byName {
@@ -66,10 +66,21 @@ func (c *Crawl) Hosts(after string, limit int) []HostState {
 				names = append(names, name)
 			}
 		}
-		slices.Sort(names)
+		listed <- names
+	})
+	names := <-listed
+	slices.Sort(names)
+	done := make(chan []HostState, 1)
+	l.do(func() {
 		all, now, wall := []HostState{}, l.clock.Now(), l.clock.Wall()
-		for _, name := range names[:min(len(names), limit)] {
+		for _, name := range names {
 			h := l.hosts.byName[name]
+			if len(all) == limit {
+				break
+			}
+			if h == nil { // nobody asks it any more
+				continue
+			}
 			st := l.queue.State(h.id)
 			s := HostState{Name: name, Next: wall.Add(st.Next.Sub(now)), CrawlDelay: st.CrawlDelay, Failures: st.Backoff, LeftAlone: h.givenUp}
 			if st.Paused {
