@@ -206,8 +206,10 @@ func (w *bulk) apply(repr []byte) error {
 	if err := w.flush(); err != nil {
 		return err
 	}
+	repr = slices.Clone(repr)
+	clear(repr[:8]) // the sequence number that it had: a long batch that has one already makes the database panic
 	b := w.db.NewBatch()
-	return errors.Join(b.SetRepr(slices.Clone(repr)), b.Commit(pebble.NoSync), b.Close())
+	return errors.Join(b.SetRepr(repr), b.Commit(pebble.NoSync), b.Close())
 }
 
 // mergeTables writes the newest value of each key that the tables have, and returns the number
