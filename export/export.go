@@ -1,7 +1,7 @@
 // Package export writes what leaves a store: the list of its URLs, the graph of its links, the
-// history of a site.
+// history of a site; and the index of an archive.
 //
-// Every function takes a view of a store, which may be in use by a running crawl, and a path.
+// Every function takes a view of a store, which may be in use by a running crawl, or the folder of an archive, and a path.
 // A path that ends in .gz or .zst is compressed; a file appears under its name when it is
 // complete, and after an error there is none.
 package export
@@ -21,7 +21,7 @@ import (
 
 // Written tells what an export wrote.
 type Written struct {
-	Records uint64 // URLs, arcs, or snapshots
+	Records uint64 // URLs, arcs, snapshots, or captures
 	Bytes   int64  // on disk, all files together
 }
 

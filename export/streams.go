@@ -3,7 +3,6 @@ package export
 import (
 	"io"
 	"os"
-	"path/filepath"
 
 	"forage/internal/atomicfile"
 )
@@ -40,7 +39,7 @@ func (s *streams) add(stream int, b []byte) error {
 	}
 	if s.file == nil {
 		var err error
-		if s.file, err = atomicfile.New(s.beside()); err != nil {
+		if s.file, err = atomicfile.New(beside(s.path)); err != nil {
 			return err
 		}
 		os.Remove(s.file.Name()) // it stays until it is closed, where the system permits that, and not for longer
@@ -58,15 +57,6 @@ func (s *streams) add(stream int, b []byte) error {
 	}
 	s.bytes = 0
 	return nil
-}
-
-// beside is the path beside which the temporary file is made: that of a device or a pipe has no
-// place for one.
-func (s *streams) beside() string {
-	if info, err := os.Stat(s.path); err == nil && !info.Mode().IsRegular() {
-		return filepath.Join(os.TempDir(), "forage-export")
-	}
-	return s.path
 }
 
 // writeTo writes whole streams, one after another.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,15 +14,17 @@ import (
 
 func exportCmd() *cobra.Command {
 	var (
-		dir, output, site    string
-		all, fetched, asJSON bool
+		dir, output, site, archive string
+		all, fetched, asJSON       bool
 	)
-	kinds := []string{"graph", "snap", "urls"}
+	kinds := []string{"cdxj", "graph", "snap", "urls"}
 	cmd := &cobra.Command{
 		Use:   "export KIND",
-		Short: "Write the store's link graph, a site's history, or its URLs to a file",
+		Short: "Write the store's link graph, a site's history, its URLs, or an archive's index to a file",
 		Long: `Export writes what the store holds to a file. KIND is one of
 
+  cdxj   the index of the WARC files in the folder --warc and below it, a line a capture, sorted;
+         pywb serves them with it. It takes no store
   graph  the links as an arc list (u<TAB>v a line), with PATH.urls: number and URL; --fetched-only
          leaves out what is only linked to
   snap   the history of a site as SNAP2, a snapshot a cycle; 'forage replay' serves it
@@ -38,7 +42,31 @@ running crawl.`,
 			if fetched && args[0] != "graph" {
 				return usagef("--fetched-only is for 'export graph'; %s has no use for it", args[0])
 			}
+			if (archive != "") != (args[0] == "cdxj") {
+				if archive == "" {
+					return usagef("say which archive with --warc DIR")
+				}
+				return usagef("--warc is for 'export cdxj'; %s has no use for it", args[0])
+			}
 			path := callOf(cmd.Context()).path(output)
+			tell := func(w export.Written) error {
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"kind": args[0], "path": output, "records": w.Records, "bytes": w.Bytes})
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records, %d bytes\n", output, w.Records, w.Bytes)
+				return err
+			}
+			if args[0] == "cdxj" {
+				defer endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), path)()
+				w, err := export.CDXJ(callOf(cmd.Context()).path(archive), path, func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s\n", text) })
+				if errors.Is(err, fs.ErrNotExist) {
+					return usagef("%w", err)
+				}
+				if err != nil {
+					return err
+				}
+				return tell(w)
+			}
 			var write func(v *store.View) (export.Written, error)
 			switch args[0] {
 			case "urls":
@@ -67,17 +95,14 @@ running crawl.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"kind": args[0], "path": output, "records": w.Records, "bytes": w.Bytes})
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records, %d bytes\n", output, w.Records, w.Bytes)
-				return err
+				return tell(w)
 			})
 		},
 	}
 	dirFlag(cmd, &dir)
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "", "file to write")
+	f.StringVar(&archive, "warc", "", "cdxj: folder of the archive")
 	f.StringVar(&site, "site", "", "snap: the site, where the store has several")
 	f.BoolVar(&all, "all", false, "urls: everything known, not only pages")
 	f.BoolVar(&fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")

@@ -65,7 +65,8 @@ var imports = map[string]string{
 	"watch":               "crawl crawl/plan crawl/scope fetch fetch/sitemap internal/machine internal/units revisit revisit/paper store webhook", // what a target is
 	"webhook":             "fetch internal/printable report store",
 	"metrics":             "crawl crawl/plan fetch store webhook",
-	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store",
+	"warc":                "",
+	"export":              "graph graph/arcs graph/bv internal/atomicfile snap store warc",
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",
 	"explore/sample":      "graph graph/arcs explore source fetch",

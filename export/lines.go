@@ -1,0 +1,131 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"forage/internal/atomicfile"
+	"forage/internal/heap"
+)
+
+// lines are lines to be written in the order of their bytes, as sort does in the C locale. What does not fit in memory goes, sorted, to
+// a temporary file, of which a process that is killed leaves nothing where the system lets a file be removed that is open.
+type lines struct {
+	path string // the file that they are for
+	held int    // bytes in memory at most
+
+	text []byte
+	all  []span // of text
+	runs []part // of the file: each is sorted
+	file *atomicfile.File
+	end  int64 // of the file
+}
+
+type span struct{ from, to uint32 }
+
+// newLines makes lines for the file that path will be. The caller closes them.
+func newLines(path string) *lines { return &lines{path: path, held: held} }
+
+// add adds a line, with its end. Errors are those of the temporary file.
+func (l *lines) add(line []byte) error {
+	if len(l.text)+len(line) > l.held && len(l.all) > 0 {
+		if err := l.spill(); err != nil {
+			return err
+		}
+	}
+	from := uint32(len(l.text))
+	l.text = append(l.text, line...)
+	l.all = append(l.all, span{from, uint32(len(l.text))})
+	return nil
+}
+
+func (l *lines) sort() {
+	slices.SortFunc(l.all, func(a, b span) int { return bytes.Compare(l.text[a.from:a.to], l.text[b.from:b.to]) })
+}
+
+func (l *lines) spill() error {
+	if l.file == nil {
+		var err error
+		if l.file, err = atomicfile.New(beside(l.path)); err != nil {
+			return err
+		}
+		os.Remove(l.file.Name()) // it stays until it is closed, where the system permits that, and not for longer
+	}
+	l.sort()
+	w := bufio.NewWriterSize(io.NewOffsetWriter(l.file, l.end), 1<<20)
+	for _, s := range l.all {
+		w.Write(l.text[s.from:s.to])
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	n := int64(len(l.text))
+	l.runs = append(l.runs, part{l.end, n})
+	l.end += n
+	l.text, l.all = l.text[:0], l.all[:0]
+	return nil
+}
+
+// writeTo writes all lines. Memory: 64 KiB for each time that they did not fit.
+func (l *lines) writeTo(w io.Writer) error {
+	if l.file == nil {
+		l.sort()
+		for _, s := range l.all {
+			if _, err := w.Write(l.text[s.from:s.to]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := l.spill(); err != nil {
+		return err
+	}
+	l.text, l.all = nil, nil
+	type run struct {
+		r    *bufio.Reader
+		line []byte
+	}
+	h := heap.Heap[*run]{Before: func(a, b *run) bool { return bytes.Compare(a.line, b.line) < 0 }}
+	for _, p := range l.runs {
+		r := &run{r: bufio.NewReaderSize(io.NewSectionReader(l.file, p.at, p.length), 64<<10)}
+		var err error
+		if r.line, err = r.r.ReadBytes('\n'); err != nil {
+			return err
+		}
+		h.Push(r)
+	}
+	for h.Len() > 0 {
+		r := h.Items[0]
+		if _, err := w.Write(r.line); err != nil {
+			return err
+		}
+		var err error
+		if r.line, err = r.r.ReadBytes('\n'); err == io.EOF {
+			h.Pop()
+		} else if err != nil {
+			return err
+		} else {
+			h.Fix(0)
+		}
+	}
+	return nil
+}
+
+// close removes the temporary file.
+func (l *lines) close() {
+	if l.file != nil {
+		l.file.Discard()
+	}
+}
+
+// beside is the path beside which the temporary file for path is made: that of a device or a pipe has no place for one.
+func beside(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return filepath.Join(os.TempDir(), "forage-export")
+	}
+	return path
+}

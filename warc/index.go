@@ -1,0 +1,212 @@
+package warc
+
+import (
+	"bufio"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// An Entry is what an index knows of a capture: one line of a CDXJ file.
+type Entry struct {
+	Key      string // of URL, see Key
+	Time     string // YYYYMMDDhhmmss, UTC
+	URL      string
+	MIME     string // media type that the server told; unk: none; warc/revisit
+	Status   string // of a response; "" else
+	Digest   string // of the payload: SHA-1 in base32, or as the file has it; "": not known
+	Length   int64  // bytes that the record takes in the file
+	Offset   int64  // where they begin
+	Filename string
+}
+
+// Append appends the line, as pywb's cdx-indexer writes it, with its end.
+func (e *Entry) Append(b []byte) []byte {
+	b = append(append(append(b, e.Key...), ' '), e.Time...)
+	sep := " {"
+	for _, f := range []Field{
+		{"url", e.URL}, {"mime", e.MIME}, {"status", e.Status}, {"digest", e.Digest}, {"length", strconv.FormatInt(e.Length, 10)},
+		{"offset", strconv.FormatInt(e.Offset, 10)}, {"filename", e.Filename},
+	} {
+		if f.Value == "" && f.Name != "filename" {
+			continue
+		}
+		b = append(append(append(b, sep...), '"'), f.Name...)
+		b = appendString(append(b, `": `...), f.Value)
+		sep = ", "
+	}
+	return append(b, "}\n"...)
+}
+
+// appendString appends a string of JSON in ASCII.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r >= ' ' && r < utf8.RuneSelf:
+			b = append(b, byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case r == '\b':
+			b = append(b, `\b`...)
+		case r == '\f':
+			b = append(b, `\f`...)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, hi, lo)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return append(b, '"')
+}
+
+// Index calls each for what a file has that can be found again by URL and time, in the order of the file: responses, revisits and
+// resources. filename is what the lines call it. What cannot be read, or has no key, is told to bad, and left out; bad may
+// return an error, which ends Index, as one of each does. Errors: these; of r; ErrARC. O(bytes), in little memory.
+func Index(r io.Reader, filename string, each func(*Entry) error, bad func(error) error) error {
+	rd := NewReader(r)
+	for {
+		rec, err := rd.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			var e *Entry
+			if e, err = entryOf(rec); e != nil && err == nil {
+				e.Filename = filename
+				err = each(e)
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		var format *FormatError
+		switch {
+		case err == nil:
+		case !errors.As(err, &format):
+			return err
+		default:
+			if err := bad(err); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// entryOf reads a record to its end; nil: it has no place in an index.
+func entryOf(rec *Record) (*Entry, error) {
+	switch rec.Type {
+	case Response, Revisit, Resource:
+	default:
+		return nil, nil
+	}
+	no := func(err error) (*Entry, error) { return nil, &FormatError{rec.Offset, err.Error()} }
+	e := &Entry{URL: rec.URI(), Offset: rec.Offset, MIME: "warc/revisit"}
+	if e.URL == "" {
+		return no(errors.New("a record without WARC-Target-URI"))
+	}
+	var err error
+	if e.Key, err = Key(e.URL); err != nil {
+		return no(fmt.Errorf("%s: %w", e.URL, err))
+	}
+	at, err := rec.Date()
+	if err != nil {
+		return no(err)
+	}
+	e.Time = at.Format("20060102150405")
+	e.Digest = strings.TrimPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha1:")
+	body := io.Reader(rec)
+	if rec.Type != Revisit {
+		contentType := rec.Fields.Get("Content-Type")
+		if rec.Type == Response && isHTTP(e.URL) {
+			block := bufio.NewReader(rec)
+			head, err := ReadHead(block)
+			if err != nil {
+				return no(err)
+			}
+			contentType, body = head.Fields.Get("Content-Type"), block
+			e.Status = head.Status
+		} else if rec.Type == Response {
+			e.Status = "200" // what another protocol answered
+		}
+		e.MIME = contentType
+		if i := strings.IndexAny(e.MIME, "; "); i >= 0 {
+			e.MIME = e.MIME[:i]
+		}
+		if contentType == "" {
+			e.MIME = "unk"
+		}
+		if e.Digest == "" {
+			h := sha1.New()
+			if _, err := io.Copy(h, body); err != nil {
+				return nil, err
+			}
+			var d Digest
+			h.Sum(d[:0])
+			e.Digest = d.String()[len("sha1:"):]
+		}
+	}
+	if err := rec.Close(); err != nil {
+		return nil, err
+	}
+	if rec.Index > 0 || rec.rd.within {
+		return no(errors.New("its member has several records: none of them can be read by itself"))
+	}
+	e.Length = rec.Stored()
+	return e, nil
+}
+
+func isHTTP(url string) bool {
+	scheme, _, _ := strings.Cut(url, ":")
+	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
+}
+
+// A Head is what an answer by HTTP begins with.
+type Head struct {
+	Status string // three digits as a rule
+	Fields Fields // lines that are continued are joined
+}
+
+// ReadHead reads the head of an answer from the block of a response or revisit, of which at most 1 MiB. What follows is the body.
+// The error is of the block, or says that it begins with no head.
+func ReadHead(block *bufio.Reader) (*Head, error) {
+	left := maxHeader
+	line, err := readLine(block, &left)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	protocol, rest, _ := strings.Cut(line, " ")
+	if !strings.HasPrefix(protocol, "HTTP/") {
+		return nil, fmt.Errorf("want an answer by HTTP, have %q", line[:min(len(line), 40)])
+	}
+	h := &Head{}
+	h.Status, _, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
+	for {
+		line, err := readLine(block, &left)
+		if err == io.EOF || err == nil && line == "" {
+			return h, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n := len(h.Fields); (line[0] == ' ' || line[0] == '\t') && n > 0 {
+			h.Fields[n-1].Value += " " + strings.Trim(line, " \t")
+			continue
+		}
+		name, value, _ := strings.Cut(line, ":")
+		h.Fields = append(h.Fields, Field{strings.TrimRight(name, " \t"), strings.Trim(value, " \t")})
+	}
+}
