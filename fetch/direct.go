@@ -20,7 +20,7 @@ func (c *Client) direct(ctx context.Context, u *url.URL, r *Request, o *Outcome,
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
 		end = d
 	}
-	secure := u.Scheme == "https"
+	secure, http1Only := u.Scheme == "https", http1Only || c.cfg.HTTP1Only
 	to, err := asciiHost(u)
 	if err != nil {
 		o.Class, o.Reason = BadURL, err.Error()
@@ -47,7 +47,9 @@ func (c *Client) direct(ctx context.Context, u *url.URL, r *Request, o *Outcome,
 		return
 	}
 	o.Status, o.Header, o.Wire = a.Status, Header(a.Fields), a.Wire
-	c.classify(ctx, r, o, a, end)
+	body := r.Exchange.answered(c, u, a.Sent, a.Head, o.Header, a)
+	c.classify(ctx, r, o, body, end)
+	r.Exchange.rest(o, body, c.cfg.MaxBody)
 	a.Close()
 }
 

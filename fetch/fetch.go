@@ -47,6 +47,7 @@ type Config struct {
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
 	Fields       []SiteField    // header fields for single hosts
 	Cookies      *Cookies       // cookies to send; nil means none
+	HTTP1Only    bool           // HTTP/2 is not offered: for an archive, which wants heads as they came
 
 	// Dial and Lookup are for networks other than the machine's, such as those in memory of
 	// package fetchtest. Dial makes all connections, which outlive its ctx; nil means TCP to the
@@ -142,7 +143,7 @@ func New(cfg Config) (*Client, error) {
 		c.received = &bandwidth{perSecond: cfg.Bandwidth}
 	}
 	c.ownHTTP1(nil)
-	c.shared, c.unshared = c.transport(true), c.transport(false)
+	c.shared, c.unshared = c.transport(!cfg.HTTP1Only), c.transport(false)
 	c.room = newRoom(cfg.MaxHeld, cfg.Parallel)
 	return c, nil
 }
@@ -204,6 +205,8 @@ type Request struct {
 	// says; 0: what Config says. It is for hosts that may not answer at all.
 	Wait time.Duration
 
+	Exchange *Exchange // filled with what goes over the wire; nil: nobody wants it
+
 	Buffer []byte // Outcome.Body is built in its storage; the caller takes it back with Body
 
 	// Stream, if set, is called with the first bytes of a body, at least 1,445 or all, where the Class is
@@ -223,6 +226,9 @@ const MaxStream = 50 << 20
 func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	start := time.Now()
 	o := &Outcome{URL: r.URL, room: c.room}
+	if r.Exchange != nil {
+		r.Exchange.Began = start
+	}
 	u, err := parseURL(r.URL)
 	if err != nil {
 		o.Class, o.Reason = BadURL, err.Error()
@@ -364,6 +370,17 @@ func (c *Client) fields(u *url.URL, r *Request) iter.Seq2[string, string] {
 		if r.LastModified != "" && validField("L", r.LastModified) && !yield("If-Modified-Since", r.LastModified) {
 			return
 		}
+		for name, value := range c.secrets(u) {
+			if !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// secrets are the fields that somebody may know us by.
+func (c *Client) secrets(u *url.URL) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
 		for i := range c.cfg.Fields {
 			if s := &c.cfg.Fields[i]; s.Host == u.Host && !yield(s.Name, s.Value) {
 				return

@@ -51,7 +51,9 @@ func (c *Client) byNetHTTP(ctx context.Context, u *url.URL, r *Request, o *Outco
 	o.Status = resp.StatusCode
 	o.Header = headerOf(resp.Header)
 	o.Wire = int64(len(o.Header))
-	c.classify(tctx, r, o, resp.Body, start.Add(c.cfg.Timeout))
+	body := r.Exchange.rebuilt(c, u, r, resp, o.Header)
+	c.classify(tctx, r, o, body, start.Add(c.cfg.Timeout))
+	r.Exchange.rest(o, body, c.cfg.MaxBody)
 }
 
 // maxConns bounds the connections that one request may be tried on: net/http alone tries again
