@@ -27,9 +27,8 @@ RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testda
 race: ## the race detector
 	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m $(RACED)
 
-TARGETS ?= windows/amd64 darwin/arm64
-targets: ## go vet for systems that these tests do not run on
-	@for t in $(TARGETS); do echo "go vet for $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} go vet $$(go list -deps ./cmd/forage | grep "^forage/") || exit 1; done
+targets: ## types of all code on each system that programs are released for
+	FORAGE_TARGETS=all go test ./internal/lint -run TestTargets
 
 # At the end of -fuzztime Go 1.26 may take its own deadline for a failure, though no input failed
 # (go.dev/issue/75804, mended in Go 1.27). It then prints the lines of LATE and no others; a
