@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"forage/crawl/plan"
+	"forage/internal/race"
 	"forage/store"
 )
 
@@ -40,6 +41,7 @@ func (w *web) instead(h http.HandlerFunc) {
 // TestEvents has a site publish, change, rename and delete pages, fail and come back: what is told is that, each
 // once, and the pages told as new are those that lists of new pages have.
 func TestEvents(t *testing.T) {
+	race.Skip(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t)
@@ -139,6 +141,7 @@ func TestOnePageIsNoTrouble(t *testing.T) {
 // TestBrokenOff has connections break off in the middle of pages: what came is no change, nor is the whole page
 // that comes next.
 func TestBrokenOff(t *testing.T) {
+	race.Skip(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t)

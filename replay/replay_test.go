@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"forage/internal/race"
 	"forage/internal/shared"
 	"forage/snap"
 )
@@ -135,6 +136,7 @@ func TestServesEveryVersion(t *testing.T) {
 }
 
 func TestRealHistories(t *testing.T) {
+	race.Skip(t)
 	for _, site := range []string{"julialang", "weekref", "wz2100"} {
 		t.Run(site, func(t *testing.T) {
 			h, err := snap.Open(shared.Path(t, "data", "sites", site+".snap.gz"))
@@ -154,6 +156,7 @@ func TestRealHistories(t *testing.T) {
 
 // Every path of every history is served under a form of its own, and found again under it.
 func TestPathsOfRealHistories(t *testing.T) {
+	race.Skip(t)
 	names, _ := filepath.Glob(filepath.Join(shared.Path(t, "data", "sites"), "*.snap.gz"))
 	for _, name := range names {
 		h, err := snap.Open(name)

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"forage/graph"
+	"forage/internal/race"
 )
 
 // An index is a map from hashes to numbers, up to its bound.
@@ -59,6 +60,7 @@ func TestIndex(t *testing.T) {
 // What a store of many pages answers is the same whether its index is empty, being read, whole, or
 // too small, and what is added while it is read is not lost.
 func TestIndexOfOldStore(t *testing.T) {
+	race.Skip(t)
 	const pages = 6000
 	files := vfs.NewMem()
 	url := func(i int) string { return fmt.Sprintf("https://example.org/%d", i) }

@@ -8,11 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"forage/graph"
+	"forage/internal/race"
 )
 
 // TestSummary has documents of two sites written at random, and reopens the store between: what a summary is
 // told of as changed, and what comes after it, is what a naive copy of all records as they were says.
 func TestSummary(t *testing.T) {
+	race.Skip(t)
 	files := vfs.NewMem()
 	r := rand.New(rand.NewPCG(1, 2))
 	open := func() *DB {

@@ -193,6 +193,7 @@ func TestService(t *testing.T) {
 
 // TestBudget spends budgets for a day, not more.
 func TestBudget(t *testing.T) {
+	race.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newBlog(t, 40), newBlog(t, 40)
 		w := begin(t, t.TempDir(), fmt.Sprintf("sites: [{url: %s/, budget: 24/day}, {url: %s/, every: 2h, budget: 3}]", a.URL, b.URL))
@@ -550,6 +551,7 @@ func TestTrouble(t *testing.T) {
 
 // TestEventsDropped: events are kept as long as the file says.
 func TestEventsDropped(t *testing.T) {
+	race.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newBlog(t, 3)
 		w := begin(t, t.TempDir(), fmt.Sprintf("limits: {keep_events: 2d}\nsites: [{url: %s/, every: 1h, budget: 2}]", b.URL))

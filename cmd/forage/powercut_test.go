@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"forage/internal/disktest"
+	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 )
@@ -21,6 +22,7 @@ import (
 // TestPowerCut cuts the power after each command that writes files: what it said is there is
 // there, whole.
 func TestPowerCut(t *testing.T) {
+	race.Skip(t)
 	disk := disktest.New(t, 64<<20)
 	s, err := replay.New(snap.Blog(rand.New(rand.NewPCG(1, 0)), 3), 0, false)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"forage/graph"
 	"forage/graph/gen"
+	"forage/internal/race"
 )
 
 func named(g *Named) string {
@@ -163,6 +164,7 @@ func TestDirections(t *testing.T) {
 }
 
 func TestGuess(t *testing.T) {
+	race.Skip(t)
 	g, err := gen.Weblike(60000, 20, 3)
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,7 @@ func equal(t *testing.T, got graph.Scanner, want *graph.CSR) {
 }
 
 func TestCnr2000(t *testing.T) {
+	race.Skip(t)
 	g := open(t, linked(t))
 	if bits, err := g.Bits(); err != nil || bits != 9318741 {
 		t.Errorf("Bits() = %d, %v, want 9318741", bits, err)

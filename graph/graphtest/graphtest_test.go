@@ -10,6 +10,7 @@ import (
 	"forage/graph/bv"
 	"forage/graph/gen"
 	"forage/graph/graphtest"
+	"forage/internal/race"
 )
 
 func TestImplementations(t *testing.T) {
@@ -54,6 +55,7 @@ func TestImplementations(t *testing.T) {
 
 // Every algorithm gives the same on a compressed graph as in memory.
 func TestAlgorithmsOnCompressedGraphs(t *testing.T) {
+	race.Skip(t)
 	g, err := gen.Weblike(80000, 3, 5)
 	if err != nil {
 		t.Fatal(err)

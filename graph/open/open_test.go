@@ -13,6 +13,7 @@ import (
 	"forage/graph/arcs"
 	"forage/graph/bv"
 	"forage/internal/machine"
+	"forage/internal/race"
 )
 
 func TestFormats(t *testing.T) {
@@ -73,6 +74,7 @@ func check(t *testing.T, path string, o Options, want *graph.CSR, onDisk bool) {
 
 // TestOpenBeyondMemory: what 8 MiB do not hold is sorted on disk, but for a BV graph as it is.
 func TestOpenBeyondMemory(t *testing.T) {
+	race.Skip(t)
 	lists := make([][]graph.Node, 1<<19)
 	for v := range lists {
 		lists[v] = []graph.Node{graph.Node(v*7+1) % (1 << 19), graph.Node(v / 2)}
