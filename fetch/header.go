@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"forage/fetch/use"
 )
 
 // A Header is a block of header lines, each "Name: value\r\n", as the server sent them (of
@@ -104,6 +106,9 @@ func (o *Outcome) MaxAge() (age time.Duration, ok bool) {
 	}
 	return age, ok
 }
+
+// Said is what the header says of the use of the document.
+func (o *Outcome) Said() use.Said { return use.ReadHeader(string(o.Header), AgentToken) }
 
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"forage/fetch/robots"
+	"forage/fetch/use"
 )
 
 // RobotsAge is how long rules may be used before they are fetched again [RFC 9309, 2.4].
@@ -58,6 +59,15 @@ func Unreachable(o *Outcome) string {
 
 // Allowed reports whether url, as it will be sent, may be fetched.
 func (r *Robots) Allowed(url string) bool { return r.file != nil && r.file.Allowed(r.agent, url) }
+
+// Said is what the Content-Usage and Content-Signal lines say of the use of url, as it is sent.
+func (r *Robots) Said(url string) use.Said {
+	if r.file == nil {
+		return use.Said{}
+	}
+	usage, signal := r.file.Preferences(r.agent, url)
+	return use.Said{Usage: use.Clean(usage...), Signal: use.Clean(signal...)}
+}
 
 // CrawlDelay returns the delay between requests that the rules ask for, at most
 // robots.MaxDelay; 0 means none.

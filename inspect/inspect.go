@@ -9,12 +9,14 @@ package inspect
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"forage/fetch"
 	"forage/fetch/link"
 	"forage/fetch/robots"
 	"forage/fetch/sitemap"
+	"forage/fetch/use"
 )
 
 // An Inspector answers questions. The zero value is ready; it is not safe for concurrent use.
@@ -31,12 +33,16 @@ type Verdict struct {
 	Agent string  `json:"agent"`
 	Delay float64 `json:"crawl_delay"` // seconds
 	Maps  int     `json:"sitemaps"`    // how many the file names
+
+	Usage  []string `json:"content_usage,omitempty"` // Content-Usage lines that hold for the URL
+	Signal []string `json:"content_signal,omitempty"`
 }
 
 // Robots tells whether f allows the agent, a product token, to fetch a URL, which is matched as it
 // is given.
 func (*Inspector) Robots(f *robots.File, agent, url string) Verdict {
-	return Verdict{f.Allowed(agent, url), url, agent, f.CrawlDelay(agent).Seconds(), len(f.Sitemaps)}
+	usage, signal := f.Preferences(agent, url)
+	return Verdict{f.Allowed(agent, url), url, agent, f.CrawlDelay(agent).Seconds(), len(f.Sitemaps), usage, signal}
 }
 
 // A Page is what the crawler reads in a page. Lists hold each URL once, in the order of the page.
@@ -53,6 +59,7 @@ type Page struct {
 	Truncated bool     `json:"truncated"`
 	Script    bool     `json:"needs_script"`
 	Read      bool     `json:"read"`              // false: it is of a type that the crawler reads no links from, and the rest is empty
+	Use       []string `json:"use,omitempty"`     // what is said of its use, as use.Use.String has it
 	Details   []Link   `json:"details,omitempty"` // of every link, repetitions included
 }
 
@@ -71,9 +78,16 @@ func (i *Inspector) Links(body []byte, o link.Options, details bool) *Page {
 	if o.ContentType != "" && !fetch.KindOf(o.ContentType, body).IsPage(body) {
 		return &Page{Links: []string{}, Embeds: []string{}, NoFollow: []string{}}
 	}
-	o.Embeds, o.Paths = true, details
+	o.Embeds, o.Paths, o.Agent = true, details, fetch.AgentToken
 	p := i.links.Extract(body, o)
 	a := &Page{Read: true, Embeds: unique(p.Embeds), Title: p.Title, Canonical: p.Canonical, Charset: p.Charset, Routes: p.Routes, Bad: p.Bad, Truncated: p.Truncated, Script: p.NeedsScript()}
+	said := use.Use{Page: p.Said}
+	for _, v := range o.Robots {
+		said.Header.Rules.AddHeader(v, o.Agent)
+	}
+	if text := said.String(); text != "" {
+		a.Use = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	}
 	if !p.Published.IsZero() {
 		a.Published = p.Published.Format(time.RFC3339)
 	}

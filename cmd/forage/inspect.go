@@ -137,6 +137,12 @@ The agent is a product token: letters, "-" and "_".
 					word = "allowed"
 				}
 				fmt.Fprintf(out, "%-10s  %s\n", word, printable.Text(u))
+				for _, p := range v.Usage {
+					fmt.Fprintf(out, "            Content-Usage: %s\n", printable.Text(p))
+				}
+				for _, p := range v.Signal {
+					fmt.Fprintf(out, "            Content-Signal: %s\n", printable.Text(p))
+				}
 			}
 			if i.json {
 				if len(args) == 1 {

@@ -18,6 +18,7 @@ import (
 	"forage/fetch"
 	"forage/fetch/link"
 	"forage/fetch/sitemap"
+	"forage/fetch/use"
 	"forage/store"
 )
 
@@ -37,6 +38,7 @@ type Content struct {
 	Routes    int        // links to #! and #/ routes, which are no URLs
 	Links     []Link     // in the order of the document, repeated ones included
 	NoIndex   bool       // robots rules in it forbid to list it
+	Use       use.Use    // what header and body say of it
 	Layout    link.Layout
 
 	Texts     bool     // the rest is worked out: Options.Texts
@@ -101,6 +103,7 @@ var linkKinds = [...]store.LinkKind{
 // is neither a page nor a list is Other. O(bytes).
 func (r *Reader) Read(o *fetch.Outcome, opt Options) *Content {
 	c := &Content{Kind: store.Other, Digest: Hash(o.Body), Bytes: int64(len(o.Body))}
+	c.Use.Header = o.Said()
 	if opt.Shapes {
 		c.Shapes = shapes(o.Body, opt.URL)
 	}
@@ -135,6 +138,7 @@ func (r *Reader) List(o *fetch.Outcome, body io.Reader, opt Options) *Content {
 	h := xxhash.New()
 	in := &tally{r: io.TeeReader(body, h)}
 	c := &Content{Kind: store.Other}
+	c.Use.Header = o.Said()
 	if doc, err := sitemap.Read(in, sitemap.Options{URL: opt.URL, ContentType: o.ContentType, Room: opt.Room}); err == nil && doc.Kind != sitemap.None {
 		list(doc, &opt, c)
 	}
@@ -228,7 +232,7 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 		c.Published = p.Published.Unix()
 	}
 	c.Stub, c.Scripts, c.Routes, c.Cut = p.Moved != "", p.NeedsScript(), p.Routes, p.Truncated
-	c.NoIndex, c.Layout = p.NoIndex, p.Layout
+	c.NoIndex, c.Use.Page, c.Layout = p.NoIndex, p.Said, p.Layout
 	c.Layout.Rows = slices.Clone(p.Layout.Rows)
 	if opt.Texts {
 		c.Texts = true

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/nlnwa/whatwg-url/url"
+
+	"forage/fetch/use"
 )
 
 // An Extractor reads pages, one after another, and keeps its room from one to the next: the
@@ -40,15 +42,17 @@ type Extractor struct {
 	longest [2]block
 	rows    []rowSoFar
 
-	baseSeen   bool
-	svg        int // open svg elements
-	inert      int // open template elements, whose content is not part of the page
-	anchor     int // index in refs of the anchor whose text is being read, -1: none
-	moved      int // index in refs of the meta refresh that may make the page a stub, -1: none
-	titleSeen  bool
-	titleNow   bool // the next raw text is the title
-	scriptLD   bool // the next raw text is JSON-LD
-	indexRules robots
+	baseSeen  bool
+	svg       int // open svg elements
+	inert     int // open template elements, whose content is not part of the page
+	anchor    int // index in refs of the anchor whose text is being read, -1: none
+	moved     int // index in refs of the meta refresh that may make the page a stub, -1: none
+	titleSeen bool
+	titleNow  bool      // the next raw text is the title
+	scriptLD  bool      // the next raw text is JSON-LD
+	agent     string    // robots rules for it count
+	header    use.Rules // of X-Robots-Tag
+	licenses  [][]byte  // what rel=license leads to, yet to be resolved
 }
 
 // A ref is a reference that is yet to be resolved: a base may come after it.
@@ -82,12 +86,12 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 	}
 	x.actions, x.paths, x.room = o.Actions, o.Paths, o.Room
 	p.Charset, p.text, x.base.enc = x.decode(body, o.ContentType)
-	x.indexRules.agent = o.Agent
+	x.agent = o.Agent
 	for _, v := range o.Robots {
-		x.indexRules.header(v)
+		x.header.AddHeader(v, o.Agent)
 	}
 	for _, v := range o.Links {
-		x.header(v)
+		x.linkHeader(v)
 	}
 	x.s = scanner{b: p.text}
 	x.scan(o.Embeds)
@@ -95,8 +99,10 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 		x.refs[x.anchor].stop = len(p.text)
 	}
 	x.breakText()
-	p.NoFollow, p.NoIndex = x.indexRules.nofollow, x.indexRules.noindex
+	rules := x.header | p.Said.Rules
+	p.NoFollow, p.NoIndex = rules&use.NoFollow != 0, rules&use.NoIndex != 0
 	x.resolve(o)
+	x.resolveLicenses()
 	x.layOut()
 	return p
 }
@@ -109,7 +115,7 @@ func (x *Extractor) reset() {
 	x.titleSeen, x.titleNow, x.scriptLD = false, false, false
 	x.block, x.latest, x.longest, x.rows = block{}, -1, [2]block{}, x.rows[:0]
 	x.docs = noDate
-	x.indexRules = robots{}
+	x.header, x.licenses = 0, x.licenses[:0]
 	x.taken, x.full = 0, false
 }
 
@@ -242,13 +248,13 @@ func (x *Extractor) startTag(embeds bool) {
 				return
 			}
 		}
-		if x.link(href, Anchor, hasToken(s.attr(attrRel), "nofollow")) {
+		if x.link(href, Anchor, x.noFollow(href)) {
 			x.anchor = len(x.refs) - 1
 			x.refs[x.anchor].start = s.pos
 			x.refs[x.anchor].action = x.actions && x.declared()
 		}
 	case tagArea:
-		x.link(attrHref, Anchor, hasToken(s.attr(attrRel), "nofollow"))
+		x.link(attrHref, Anchor, x.noFollow(attrHref))
 	case tagFrame, tagIframe:
 		x.link(attrSrc, Frame, false)
 	case tagLink:
@@ -300,6 +306,45 @@ func (x *Extractor) startTag(embeds bool) {
 	}
 }
 
+// noFollow reports whether the current tag, with a reference in attribute a, has rel=nofollow, and notes a
+// license.
+func (x *Extractor) noFollow(a int) bool {
+	rel := x.s.attr(attrRel)
+	if len(rel) == 0 {
+		return false
+	}
+	if hasToken(rel, "license") {
+		x.license(x.value(a))
+	}
+	return hasToken(rel, "nofollow")
+}
+
+// maxLicenses is how many references to licenses of one page are looked at.
+const maxLicenses = 16
+
+// license notes a reference to a license.
+func (x *Extractor) license(url []byte) {
+	if len(x.licenses) < maxLicenses && len(bytes.TrimSpace(url)) > 0 {
+		x.licenses = append(x.licenses, url)
+	}
+}
+
+// resolveLicenses resolves what license noted; what is no URL is passed over.
+func (x *Extractor) resolveLicenses() {
+	for _, ref := range x.licenses {
+		var id string
+		var err error
+		if x.base.url == "" {
+			id, err = Parse(string(ref))
+		} else {
+			id, err = x.base.Resolve(string(ref))
+		}
+		if err == nil {
+			x.page.Said.AddLicense(id)
+		}
+	}
+}
+
 // link notes the reference in attribute a of the current tag.
 func (x *Extractor) link(a int, k Kind, nofollow bool) bool {
 	if !x.s.has(a) {
@@ -345,6 +390,9 @@ func (x *Extractor) linkElement(embeds bool) {
 		return
 	}
 	rel := x.value(attrRel)
+	if hasToken(rel, "license") {
+		x.license(x.value(attrHref))
+	}
 	kind, ok := relKind(rel, s.attr(attrType), s.attr(attrHref), s.attr(attrTitle))
 	if ok {
 		x.link(attrHref, kind, hasToken(rel, "nofollow"))
@@ -456,13 +504,19 @@ func (x *Extractor) meta() {
 	}
 	switch {
 	case equalFold(key, "robots"):
-		x.indexRules.rules(string(x.value(attrContent)))
+		x.page.Said.Rules.Add(string(x.value(attrContent)))
+	case equalFold(key, "tdm-reservation"):
+		x.page.Said.TDM = max(x.page.Said.TDM, use.ParseReservation(string(x.value(attrContent))))
+	case equalFold(key, "tdm-policy"):
+		if x.page.Said.Policy == "" {
+			x.page.Said.Policy = use.CleanURL(string(x.value(attrContent)))
+		}
 	case equalFold(key, "article:published_time"):
 		x.published(string(x.value(attrContent)), metaRank)
 	case equalFold(key, "datepublished"):
 		x.published(string(x.value(attrContent)), itemRank)
-	case x.indexRules.agent != "" && equalFold(key, strings.ToLower(x.indexRules.agent)):
-		x.indexRules.rules(string(x.value(attrContent)))
+	case x.agent != "" && equalFold(key, strings.ToLower(x.agent)):
+		x.page.Said.Rules.Add(string(x.value(attrContent)))
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"html"
 	"strings"
 	"time"
+
+	"forage/fetch/use"
 )
 
 // Limits of a page: what is beyond them is not taken, and Page.Truncated is set.
@@ -83,15 +85,16 @@ type Page struct {
 	Title     string   // of the first title, white space collapsed
 	Canonical string   // identity; empty: none
 	Published time.Time
-	NoFollow  bool   // robots rules forbid to follow links
-	NoIndex   bool   // robots rules forbid to list the page
-	Charset   string // encoding, by its name in the Encoding standard in lower case
-	Refresh   int    // seconds before a meta refresh, those in noscript apart; -1: none
-	Moved     string // identity that Refresh leads to, where it makes the page a redirect stub; empty: it does not
-	Scripts   int    // script elements that may run
-	Routes    int    // dropped links to #! and #/ routes
-	Bad       int    // dropped references that are no URLs
-	Truncated bool   // more than a limit allows was there
+	NoFollow  bool     // robots rules forbid to follow links, by meta or X-Robots-Tag
+	NoIndex   bool     // robots rules forbid to list the page, the same
+	Said      use.Said // what the page itself says of its use, with the licenses of Link headers; its strings stay good
+	Charset   string   // encoding, by its name in the Encoding standard in lower case
+	Refresh   int      // seconds before a meta refresh, those in noscript apart; -1: none
+	Moved     string   // identity that Refresh leads to, where it makes the page a redirect stub; empty: it does not
+	Scripts   int      // script elements that may run
+	Routes    int      // dropped links to #! and #/ routes
+	Bad       int      // dropped references that are no URLs
+	Truncated bool     // more than a limit allows was there
 	Layout    Layout
 
 	text  []byte // the body in UTF-8

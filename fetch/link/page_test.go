@@ -2,12 +2,14 @@ package link
 
 import (
 	"bytes"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"forage/fetch/use"
 	"forage/internal/race"
 )
 
@@ -110,6 +112,38 @@ func TestHeaders(t *testing.T) {
 		if p := Extract(nil, Options{URL: at, Agent: "forage", Robots: []string{v}}); [2]bool{p.NoFollow, p.NoIndex} != want {
 			t.Errorf("X-Robots-Tag %q: nofollow, noindex %v %v, want %v", v, p.NoFollow, p.NoIndex, want)
 		}
+	}
+}
+
+// TestSaid: what a page says of its use, in elements and Link headers; Said.Rules has none of X-Robots-Tag.
+func TestSaid(t *testing.T) {
+	for body, want := range map[string]use.Said{
+		`<p>text`: {},
+		`<meta name=robots content="noindex, NoArchive">`:                                                           {Rules: use.NoIndex | use.NoArchive},
+		`<META NAME="Forage" CONTENT="none">`:                                                                       {Rules: use.NoIndex | use.NoFollow},
+		`<meta name=googlebot content=noindex><meta name=forage2 content=none>`:                                     {},
+		`<meta name=robots content=noindex><meta name=forage content=nocache>`:                                      {Rules: use.NoIndex | use.NoArchive},
+		`<meta name=robots content="max-snippet:-1, max-image-preview:large, noarchive">`:                           {Rules: use.NoArchive},
+		`<template><meta name=robots content=none></template><!--<meta name=robots content=none>-->`:                {},
+		`<meta name="tdm-reservation" content="1"><meta name="tdm-policy" content=" https://p.test/a&amp;b ">`:      {TDM: use.Reserved, Policy: "https://p.test/a&b"},
+		`<meta name=tdm-reservation content=0><meta name=TDM-Reservation content=1>`:                                {TDM: use.Reserved},
+		`<meta name=tdm-reservation content=yes><meta name=tdm-reservation>`:                                        {},
+		`<a rel="license nofollow" href=by><link rel=LICENSE href=/l><area rel=license href=//x.test/#y>`:           {Licenses: []string{"http://ex.test/dir/by", "http://ex.test/l", "http://x.test/"}},
+		`<a rel=license href=l><base href=/b/><a rel=license href=l#1><a rel=license><a rel=license href="">`:       {Licenses: []string{"http://ex.test/b/l"}},
+		`<link rel=license href=javascript:0><link rel=license href="http://[">`:                                    {},
+		`<link rel=license href=1>` + strings.Repeat(`<link rel=license href=1>`, 20) + `<link rel=license href=2>`: {Licenses: []string{"http://ex.test/dir/1"}},
+	} {
+		p := Extract([]byte(body), Options{URL: at, Agent: "forage", Robots: []string{"nofollow"}})
+		if !reflect.DeepEqual(p.Said, want) {
+			t.Errorf("%.80s: %+v, want %+v", body, p.Said, want)
+		}
+		if noIndex := want.Rules&use.NoIndex != 0; !p.NoFollow || p.NoIndex != noIndex {
+			t.Errorf("%.80s: nofollow, noindex %v %v, want true %v", body, p.NoFollow, p.NoIndex, noIndex)
+		}
+	}
+	p := Extract(nil, Options{URL: at, Links: []string{`</cc>; rel="license", <x>; rel=license; anchor="/other"`}})
+	if want := []string{"http://ex.test/cc"}; !slices.Equal(p.Said.Licenses, want) {
+		t.Errorf("licenses of headers %q, want %q", p.Said.Licenses, want)
 	}
 }
 

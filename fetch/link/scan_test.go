@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"forage/fetch/use"
 )
 
 // attrNames are the names of the attributes that the scanner knows.
@@ -156,13 +159,18 @@ func FuzzExtract(f *testing.F) {
 	for _, s := range htmlSeeds {
 		f.Add([]byte(s), "text/html; charset=utf-8", "</x>; rel=next", "nofollow")
 	}
+	f.Add([]byte("<base href=/b/><meta name=forage content=none><meta name=tdm-reservation content=1><meta name=tdm-policy content='p\n\xff'><a rel=license href=l>"), "", "<l>; rel=license", "forage: noarchive")
 	var x Extractor
 	f.Fuzz(func(t *testing.T, b []byte, contentType, link, robots string) {
-		o := Options{URL: "http://ex.test/a/b", ContentType: contentType, Links: []string{link}, Robots: []string{robots}, Embeds: true, Paths: true}
+		o := Options{URL: "http://ex.test/a/b", ContentType: contentType, Links: []string{link}, Robots: []string{robots}, Agent: "forage", Embeds: true, Paths: true}
 		p := x.Extract(b, o)
 		q := Extract(b, o)
 		if len(p.Links) != len(q.Links) || p.Title != q.Title || p.Canonical != q.Canonical || p.NoFollow != q.NoFollow {
 			t.Fatalf("a used Extractor gives another page")
+		}
+		u := &use.Use{Page: p.Said}
+		if !reflect.DeepEqual(p.Said, q.Said) || use.Parse(u.String()).String() != u.String() {
+			t.Fatalf("%+v is said, by a new Extractor %+v", p.Said, q.Said)
 		}
 		for i := range p.Links {
 			l := &p.Links[i]

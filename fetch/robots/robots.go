@@ -29,6 +29,7 @@ type File struct {
 	Sitemaps []string // values of Sitemap lines, in order, as they stand there
 
 	groups []group
+	says   bool // some group has preferences
 }
 
 // A group is a run of User-agent lines with the rules that follow.
@@ -36,6 +37,14 @@ type group struct {
 	agents []string // product tokens in lower case; "*" for all
 	rules  []rule
 	delay  time.Duration // of Crawl-delay; -1: none
+	prefs  []preference
+}
+
+// A preference is a Content-Usage or Content-Signal line: what it says of the use of paths.
+type preference struct {
+	rule
+	signal bool // Content-Signal
+	text   string
 }
 
 // A rule allows or disallows paths.
@@ -112,6 +121,8 @@ func (p *parser) line(line []byte) {
 				g.delay = time.Duration(min(s, MaxDelay.Seconds()) * float64(time.Second))
 			}
 		}
+	case usageKey, signalKey:
+		p.preference(kindOf(key) == signalKey, value)
 	case sitemapKey:
 		if value != "" {
 			p.f.Sitemaps = append(p.f.Sitemaps, value)
@@ -131,6 +142,25 @@ func (p *parser) rule(allow bool, pattern string) {
 	if slash := strings.LastIndexByte(pattern, '/'); allow && slash >= 0 && strings.HasPrefix(pattern[slash:], "/index.htm") {
 		g.rules = append(g.rules, newRule(true, pattern[:slash+1]+"$"))
 	}
+}
+
+// preference takes in a line "/path preferences", or one without a path, which is for all paths. It ends no run of
+// User-agent lines, as lines do not that other crawlers do not know: which group holds for whom must not depend on it.
+func (p *parser) preference(signal bool, value string) {
+	if !p.inside || value == "" {
+		return
+	}
+	path := ""
+	if value[0] == '/' || value[0] == '*' {
+		i := strings.IndexAny(value, " \t")
+		if i < 0 {
+			return
+		}
+		path, value = value[:i], strings.TrimLeft(value[i:], " \t")
+	}
+	g := &p.f.groups[len(p.f.groups)-1]
+	g.prefs = append(g.prefs, preference{newRule(true, escape(path)), signal, value})
+	p.f.says = true
 }
 
 func newRule(allow bool, pattern string) rule {
@@ -181,6 +211,8 @@ const (
 	disallowKey
 	sitemapKey
 	delayKey
+	usageKey
+	signalKey
 )
 
 var keys = []struct {
@@ -193,6 +225,7 @@ var keys = []struct {
 	{"disalow", disallowKey}, {"diasllow", disallowKey}, {"disallaw", disallowKey},
 	{"sitemap", sitemapKey}, {"site-map", sitemapKey},
 	{"crawl-delay", delayKey}, {"crawldelay", delayKey},
+	{"content-usage", usageKey}, {"content-signal", signalKey},
 }
 
 func kindOf(key string) keyKind {
@@ -273,6 +306,40 @@ func (f *File) Allowed(agent, url string) bool {
 		}
 	}
 	return disallow <= 0 || allow >= disallow
+}
+
+// Preferences returns what the Content-Usage and the Content-Signal lines for agent say of url, which is matched as
+// in Allowed: of each, the lines with the longest path that matches, all of them where several are as long, in order
+// and as they stand there; none where none matches [draft-ietf-aipref-attach, 5]. Cost O(1) where the file has
+// no such line, else as Allowed.
+func (f *File) Preferences(agent, url string) (usage, signal []string) {
+	if !f.says {
+		return nil, nil
+	}
+	path := pathOf(url)
+	own := f.names(agent)
+	longest := [2]int{-1, -1}
+	var found [2][]string
+	for i := range f.groups {
+		g := &f.groups[i]
+		if len(g.prefs) == 0 || !g.holds(agent, own) {
+			continue
+		}
+		for k := range g.prefs {
+			p, of := &g.prefs[k], 0
+			if p.signal {
+				of = 1
+			}
+			if p.length < longest[of] || !p.matches(path) {
+				continue
+			}
+			if p.length > longest[of] {
+				longest[of], found[of] = p.length, nil
+			}
+			found[of] = append(found[of], p.text)
+		}
+	}
+	return found[0], found[1]
 }
 
 // CrawlDelay returns the Crawl-delay for agent, at most MaxDelay, 0 where there is none.

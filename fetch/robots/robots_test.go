@@ -128,11 +128,68 @@ func TestSizeLimit(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /index.html\n"), "/a/b")
+	f.Add([]byte("User-agent: *\nContent-Usage: /a* train-ai=n\nContent-Signal: ai-train=no\n"), "/a/b")
 	f.Fuzz(func(t *testing.T, body []byte, url string) {
 		file := Parse(body)
 		file.Allowed("forage", url)
 		if d := file.CrawlDelay("forage"); d < 0 || d > MaxDelay {
 			t.Fatalf("delay %v", d)
 		}
+		usage, signal := file.Preferences("forage", url)
+		for _, p := range append(usage, signal...) {
+			if p == "" || strings.ContainsAny(p, "\r\n#") {
+				t.Fatalf("preference %q", p)
+			}
+		}
 	})
+}
+
+// TestPreferences: of the lines of the group that holds, those with the longest path that matches; first the example of the draft.
+func TestPreferences(t *testing.T) {
+	const draft = "User-Agent: *\nAllow: /\nDisallow: /never/\nContent-Usage: / train-ai=n\nContent-Usage: /ai-ok/ train-ai=y\n\nUser-Agent: ExampleBot\nAllow: /\nContent-Usage: / train-ai=y\n"
+	for _, c := range []struct{ body, agent, path, want string }{
+		{draft, "forage", "/test", "train-ai=n|"},
+		{draft, "forage", "/ai-ok/test", "train-ai=y|"},
+		{draft, "examplebot", "/test", "train-ai=y|"},
+		{"User-agent: *\nContent-Signal: search=yes, ai-train=no # why\nAllow: /", "forage", "/", "|search=yes, ai-train=no"},
+		{"User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /a train-ai=y\n", "forage", "/b", "train-ai=n|"},
+		{"User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /a train-ai=y\n", "forage", "/ab", "train-ai=y|"},
+		{"User-agent: *\ncontent-usage :/a\ttrain-ai=y\nCONTENT-USAGE: /a train-ai=n\n", "forage", "/a", "train-ai=y;train-ai=n|"},
+		{"User-agent: *\nContent-Signal: /*.pdf$ ai-train=no\nContent-Signal: /%c3%bc search=no", "forage", "/x.pdf", "|ai-train=no"},
+		{"User-agent: *\nContent-Signal: /*.pdf$ ai-train=no\nContent-Signal: /%c3%bc search=no", "forage", "/%C3%BC", "|search=no"},
+		{"User-agent: other\nContent-Usage: train-ai=n\nUser-agent: forage\nDisallow:", "forage", "/", "train-ai=n|"}, // one group: see parser.preference
+		{"User-agent: other\nDisallow:\nContent-Usage: train-ai=n\nUser-agent: forage\nDisallow:", "forage", "/", "|"},
+		{"User-agent: forage\nDisallow:\nUser-agent: *\nContent-Usage: train-ai=n", "forage", "/", "|"},
+		{"User-agent: forage\nContent-Usage: / a=n\nAllow: /\nUser-agent: forage\nContent-Usage: / b=n", "forage", "/", "a=n;b=n|"},
+		{"Content-Usage: train-ai=n\nUser-agent: *\nDisallow: /x", "forage", "/", "|"},
+		{"User-agent: *\nContent-Usage: /\nContent-Usage:\nContent-Signal: /a", "forage", "/a", "|"},
+		{"", "forage", "/", "|"},
+	} {
+		f := Parse([]byte(c.body))
+		usage, signal := f.Preferences(c.agent, "http://ex.test"+c.path)
+		if got := strings.Join(usage, ";") + "|" + strings.Join(signal, ";"); got != c.want {
+			t.Errorf("%q: %s may use %s by %q, want %q", c.body, c.agent, c.path, got, c.want)
+		}
+	}
+}
+
+// TestPreferencesChangeNoRule: without its Content-Usage and Content-Signal lines a file allows the same.
+func TestPreferencesChangeNoRule(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 4))
+	lines := []string{"User-agent: *", "User-agent: forage", "User-agent: b", "Disallow: /", "Disallow: /a", "Allow: /a/b", "Disallow: /*c$", "Crawl-delay: 3", "Content-Usage: /a train-ai=n", "Content-Signal: ai-train=no"}
+	for range 2000 {
+		var with, without []string
+		for range r.IntN(12) {
+			l := lines[r.IntN(len(lines))]
+			if with = append(with, l); !strings.HasPrefix(l, "Content-") {
+				without = append(without, l)
+			}
+		}
+		f, g := Parse([]byte(strings.Join(with, "\n"))), Parse([]byte(strings.Join(without, "\n")))
+		for _, path := range []string{"/", "/a", "/a/b", "/c", "/a/c"} {
+			if url := "http://ex.test" + path; f.Allowed("forage", url) != g.Allowed("forage", url) || f.CrawlDelay("forage") != g.CrawlDelay("forage") {
+				t.Fatalf("%q tells of %s otherwise than %q", with, path, without)
+			}
+		}
+	}
 }

@@ -45,22 +45,23 @@ var imports = map[string]string{
 	"snap":                "",
 	"source":              "graph internal/atomicfile",
 	"replay":              "snap",
-	"fetch":               "fetch/http1 fetch/robots fetch/link fetch/sitemap",
+	"fetch":               "fetch/http1 fetch/robots fetch/link fetch/sitemap fetch/use",
 	"fetch/http1":         "",
 	"fetch/fetchtest":     "",
 	"fetch/robots":        "",
-	"fetch/link":          "",
+	"fetch/link":          "fetch/use",
+	"fetch/use":           "",
 	"fetch/sitemap":       "fetch/link",
 	"crawl/scope":         "graph store fetch/link",
-	"crawl/document":      "store crawl/scope fetch fetch/link fetch/sitemap",
+	"crawl/document":      "store crawl/scope fetch fetch/link fetch/sitemap fetch/use",
 	"crawl/novelty":       "graph store",
 	"crawl/plan":          "graph revisit revisit/paper store crawl/scope", // which policies need full recrawls
 	"crawl/keep":          "graph retain store",
 	"crawl/ledger":        "graph revisit revisit/paper store crawl/scope crawl/plan",
-	"crawl":               "graph explore explore/yield revisit revisit/paper fetch frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
+	"crawl":               "graph explore explore/yield revisit revisit/paper fetch fetch/use frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan",
 	"control":             "",
 	"chart":               "",
-	"report":              "cover crawl/plan graph internal/printable retain revisit store",
+	"report":              "cover crawl/plan fetch/use graph internal/printable retain revisit store",
 	"serve":               "chart fetch/link internal/printable report store webhook",
 	"watch":               "crawl crawl/plan crawl/scope fetch fetch/sitemap internal/machine internal/units revisit revisit/paper store webhook", // what a target is
 	"webhook":             "fetch internal/printable report store",
@@ -70,7 +71,7 @@ var imports = map[string]string{
 	"lab":                 "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest": "graph explore",
 	"explore/sample":      "graph graph/arcs explore source fetch",
-	"inspect":             "fetch fetch/link fetch/robots fetch/sitemap internal/printable",
+	"inspect":             "fetch fetch/link fetch/robots fetch/sitemap fetch/use internal/printable",
 	"internal/atomicfile": "",
 	"internal/disktest":   "",
 	"internal/heap":       "",
@@ -90,7 +91,7 @@ var imports = map[string]string{
 	"internal/sitebench":  "crawl crawl/plan crawl/scope fetch fetch/fetchtest graph store internal/software",
 	"internal/realsites":  "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
-		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap " +
+		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap fetch/use " +
 		"store crawl crawl/plan crawl/scope control export inspect lab metrics report serve watch webhook",
 }
 

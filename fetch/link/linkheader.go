@@ -2,43 +2,8 @@ package link
 
 import "strings"
 
-// robots gathers the rules of meta robots elements and X-Robots-Tag headers.
-type robots struct {
-	agent             string
-	nofollow, noindex bool
-}
-
-// rules reads the directives of a list such as "noindex, nofollow".
-func (r *robots) rules(list string) {
-	for d := range strings.SplitSeq(list, ",") {
-		switch strings.ToLower(strings.TrimSpace(d)) {
-		case "nofollow":
-			r.nofollow = true
-		case "noindex":
-			r.noindex = true
-		case "none":
-			r.nofollow, r.noindex = true, true
-		}
-	}
-}
-
-// header reads one X-Robots-Tag: directives, after the name of an agent if they are for one.
-func (r *robots) header(v string) {
-	if name, rest, ok := strings.Cut(v, ":"); ok {
-		switch name = strings.ToLower(strings.TrimSpace(name)); {
-		case strings.ContainsAny(name, ", "), name == "unavailable_after", strings.HasPrefix(name, "max-"):
-			// A directive with a value.
-		case r.agent != "" && strings.EqualFold(name, r.agent):
-			v = rest
-		default:
-			return
-		}
-	}
-	r.rules(v)
-}
-
-// header reads one Link header field: the links that a link element could make.
-func (x *Extractor) header(v string) {
+// linkHeader reads one Link header field: the links that a link element could make.
+func (x *Extractor) linkHeader(v string) {
 	for {
 		open := strings.IndexByte(v, '<')
 		if open < 0 {
@@ -82,6 +47,9 @@ func (x *Extractor) header(v string) {
 		}
 		if anchor != "" {
 			continue // a link of another document
+		}
+		if hasToken([]byte(rel), "license") {
+			x.license([]byte(url))
 		}
 		if kind, ok := relKind([]byte(rel), []byte(typ), []byte(url), []byte(title)); ok {
 			x.add(ref{url: []byte(url), kind: kind, nofollow: hasToken([]byte(rel), "nofollow"), node: -1})
