@@ -109,6 +109,7 @@ func (c *cycle) answered(j *job) {
 		d.Changes++
 		d.Changed = now
 	}
+	a.heed()
 	a.judge()
 	if !o.Class.Answered() {
 		crawl.fail(crawl.db.Put(d))

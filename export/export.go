@@ -36,14 +36,15 @@ func (w *Written) add(paths ...string) error {
 	return nil
 }
 
-// URLs writes the URLs of all pages, a line each, by number; with all, of everything known.
-func URLs(v *store.View, path string, all bool) (w Written, err error) {
+// URLs writes the URLs of all pages, a line each, by number; with all, of everything known. keep, if set, is asked once for each of them,
+// whether it is written.
+func URLs(v *store.View, path string, all bool, keep func(*store.Doc) bool) (w Written, err error) {
 	err = arcs.Create(path, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
 		c := v.Cursor()
 		defer c.Close()
 		err := c.Docs(func(d *store.Doc) bool {
-			if all || d.IsPage() {
+			if (all || d.IsPage()) && (keep == nil || keep(d)) {
 				w.Records++
 				out.WriteString(d.URL)
 				out.WriteByte('\n')
@@ -65,9 +66,10 @@ func URLs(v *store.View, path string, all bool) (w Written, err error) {
 // .urls before the compression's ending, number and URL of every document, tab-separated.
 // Documents that have not been fetched are nodes without arcs; with fetched they are left out, as
 // are those that never were there and those that rules leave out; the others are numbered anew,
-// in their order. Memory: the links of one document; with fetched, 4 bytes a document too.
-func Graph(v *store.View, path string, fetched bool) (w Written, err error) {
-	g, err := newLinks(v, fetched)
+// in their order. So are those for which keep, if set, is false; it is asked once for each. Memory: the links of one document; with
+// fetched or keep, 4 bytes a document too.
+func Graph(v *store.View, path string, fetched bool, keep func(*store.Doc) bool) (w Written, err error) {
+	g, err := newLinks(v, fetched, keep)
 	if err != nil {
 		return w, err
 	}
@@ -112,12 +114,12 @@ func LabelsPath(path string) string {
 
 // Links returns the graph of a store's current links, which reads the store at each scan; its
 // number of arcs is known after one. Its nodes are the numbers of the documents.
-func Links(v *store.View) (graph.Scanner, error) { return newLinks(v, false) }
+func Links(v *store.View) (graph.Scanner, error) { return newLinks(v, false, nil) }
 
-func newLinks(v *store.View, fetched bool) (*links, error) {
+func newLinks(v *store.View, fetched bool, keep func(*store.Doc) bool) (*links, error) {
 	n, err := v.NumURLs()
 	g := &links{View: v, n: n}
-	if err != nil || !fetched {
+	if err != nil || !fetched && keep == nil {
 		return g, err
 	}
 	g.numbers = make([]graph.Node, n)
@@ -128,7 +130,7 @@ func newLinks(v *store.View, fetched bool) (*links, error) {
 	c := v.Cursor()
 	defer c.Close()
 	err = c.Docs(func(d *store.Doc) bool {
-		if int(d.ID) < n && d.State == store.Fetched && d.Kind != store.Unseen {
+		if int(d.ID) < n && (!fetched || d.State == store.Fetched && d.Kind != store.Unseen) && (keep == nil || keep(d)) {
 			g.numbers[d.ID] = graph.Node(g.n)
 			g.n++
 		}

@@ -83,7 +83,7 @@ func TestSnap(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "x.snap.gz")
-	w, err := Snap(&db.View, site, path)
+	w, err := Snap(&db.View, site, path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestGraph(t *testing.T) {
 	db := small(t)
 	for _, ext := range []string{"", ".gz", ".zst"} {
 		path := filepath.Join(t.TempDir(), "g.tsv"+ext)
-		w, err := Graph(&db.View, path, false)
+		w, err := Graph(&db.View, path, false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,12 +191,12 @@ func TestURLs(t *testing.T) {
 	db := small(t)
 	path := filepath.Join(t.TempDir(), "urls")
 	for all, want := range map[bool]uint64{false: 5, true: 7} {
-		w, err := URLs(&db.View, path, all)
+		w, err := URLs(&db.View, path, all, nil)
 		if err != nil || w.Records != want {
 			t.Errorf("URLs(all %v) = %+v, %v, want %d", all, w, err, want)
 		}
 	}
-	if _, err := URLs(&db.View, filepath.Join(t.TempDir(), "no", "folder"), true); err == nil {
+	if _, err := URLs(&db.View, filepath.Join(t.TempDir(), "no", "folder"), true, nil); err == nil {
 		t.Error("a folder that is not there was written to")
 	}
 }
@@ -256,7 +256,7 @@ func TestFetchedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "g.tsv")
-	w, err := Graph(&db.View, path, true)
+	w, err := Graph(&db.View, path, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

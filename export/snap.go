@@ -30,8 +30,8 @@ import (
 // beyond that in a temporary file beside path.
 //
 // Errors: the site has no seed, a cycle began before the one before it, and those of v and of the files.
-func Snap(v *store.View, site *store.Site, path string) (w Written, err error) {
-	h, err := newHistory(v, site)
+func Snap(v *store.View, site *store.Site, path string, keep func(*store.Doc) bool) (w Written, err error) {
+	h, err := newHistory(v, site, keep)
 	if err != nil {
 		return w, fmt.Errorf("history of %s: %w", site.Name, err)
 	}
@@ -136,7 +136,7 @@ type moment struct {
 }
 
 // newHistory reads what documents there are and when they were there.
-func newHistory(v *store.View, site *store.Site) (*history, error) {
+func newHistory(v *store.View, site *store.Site, keep func(*store.Doc) bool) (*history, error) {
 	if len(site.Seeds) == 0 {
 		return nil, errors.New("it has no seed")
 	}
@@ -167,7 +167,7 @@ func newHistory(v *store.View, site *store.Site) (*history, error) {
 		return nil, err
 	}
 	h.entries = make([]entry, n)
-	if err := h.readDocs(); err != nil {
+	if err := h.readDocs(keep); err != nil {
 		return nil, err
 	}
 	return h, nil
@@ -175,7 +175,7 @@ func newHistory(v *store.View, site *store.Site) (*history, error) {
 
 // readDocs takes in what once answered 2xx or redirects at the origin: pages come before feeds and
 // sitemaps, home is the first.
-func (h *history) readDocs() error {
+func (h *history) readDocs(keep func(*store.Doc) bool) error {
 	var ids []graph.Node // in the order of the store, as turns and ends
 	var turns, ends []uint32
 	var well []graph.Node
@@ -185,7 +185,7 @@ func (h *history) readDocs() error {
 	var m memory
 	err := cursor.SiteDocs(h.site.ID, func(d *store.Doc) bool {
 		path, flag, ok := h.of(d)
-		if !ok {
+		if !ok || keep != nil && !keep(d) {
 			return true
 		}
 		ids = append(ids, d.ID)

@@ -35,7 +35,7 @@ func TestHistory(t *testing.T) {
 		if err := snap.Write(&text, want); err != nil {
 			t.Fatal(err)
 		}
-		h, err := newHistory(&db.View, site)
+		h, err := newHistory(&db.View, site, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestStubs(t *testing.T) {
 	}
 	must(db.Sync())
 	path := filepath.Join(t.TempDir(), "x.snap.gz")
-	if _, err := Snap(&db.View, site, path); err != nil {
+	if _, err := Snap(&db.View, site, path, nil); err != nil {
 		t.Fatal(err)
 	}
 	h, err := snap.Open(path)

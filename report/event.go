@@ -26,6 +26,7 @@ type Event struct {
 	Digest       *string      `json:"digest" doc:"of the body, 16 hexadecimal digits"`
 	Depth        *int         `json:"depth" doc:"links from a seed"`
 	MovedFrom    *string      `json:"moved_from,omitempty" doc:"of page.moved: the URL that it had"`
+	Use          *Use         `json:"use,omitempty" doc:"of pages: what the site said of its use; absent: nothing"`
 	Reason       *string      `json:"reason,omitempty" doc:"of events of sites, for people"`
 }
 
@@ -34,7 +35,7 @@ func NewEvent(e *store.Event) *Event {
 	out := &Event{
 		ID: e.ID(), Seq: e.Seq, Type: string(e.Type), At: stamp(e.At), Site: null(e.Site), URL: null(e.URL), Title: null(e.Title), Kind: null(e.Kind),
 		Cycle: null(e.Cycle), FoundOn: null(e.FoundOn), Via: null(e.Via), PreviousLook: stamp(e.PreviousLook), Published: stamp(e.Published), LastMod: stamp(e.LastMod),
-		ContentType: null(e.ContentType), MovedFrom: null(e.MovedFrom), Reason: null(e.Reason),
+		ContentType: null(e.ContentType), MovedFrom: null(e.MovedFrom), Reason: null(e.Reason), Use: NewUse(e.Use),
 	}
 	if e.Digest != 0 {
 		out.Digest = null(fmt.Sprintf("%016x", e.Digest))

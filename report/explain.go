@@ -32,6 +32,7 @@ type Explanation struct {
 	LinkChurn  *float64 `json:"link_churn" doc:"links gained or lost a refetch"`
 	Led        int      `json:"led" doc:"new pages that it led to in the cycles that found them"`
 	Found      int      `json:"found" doc:"documents that its fetches found first"`
+	Use        *Use     `json:"use,omitempty" doc:"what the site says of its use; absent: nothing, or it is not known"`
 }
 
 // A Visit is a fetch of a document that was answered.
@@ -76,7 +77,7 @@ func Explain(v *store.View, url string, visits int) (e *Explanation, more bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	e.State, e.Depth = d.State.String(), &d.Depth
+	e.State, e.Depth, e.Use = d.State.String(), &d.Depth, NewUse(d.Use)
 	if d.Kind != store.Unseen {
 		e.Kind = null(d.KindText())
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"forage/graph"
@@ -21,12 +22,13 @@ var Kinds = []string{"content", "list", "form", "redirect", "duplicate"}
 type Selection struct {
 	New, Changed, Gone, Moved *Since
 	Site                      string
-	Match                     *regexp.Regexp // of the URL; nil: of any
-	Kind                      string         // one of Kinds; "": any, but for duplicates
-	Unknown                   bool           // with New: also pages that may be new
-	Duplicates                bool           // and with New: also those that have moved
-	All                       bool           // feeds and sitemaps too
-	Excluded                  bool           // also what rules leave out that came later
+	Match                     *regexp.Regexp          // of the URL; nil: of any
+	Kind                      string                  // one of Kinds; "": any, but for duplicates
+	Unknown                   bool                    // with New: also pages that may be new
+	Duplicates                bool                    // and with New: also those that have moved
+	All                       bool                    // feeds and sitemaps too
+	Excluded                  bool                    // also what rules leave out that came later
+	Keep                      func(d *store.Doc) bool // of those selected; nil: all
 }
 
 // Since is a cycle, or a time where that is 0.
@@ -76,6 +78,7 @@ type Page struct {
 	Visits      int     `json:"visits" doc:"fetches that were answered"`
 	Changes     int     `json:"changes" doc:"of them, those that found another body than the one before"`
 	LeftOut     *string `json:"left_out,omitempty" doc:"the rule that leaves it out; absent: none does"`
+	Use         *Use    `json:"use,omitempty" doc:"what the site says of its use; absent: nothing, or it is not known"`
 }
 
 // Pages calls yield for the pages selected, by site, then in the order in which they became known; of new ones content
@@ -235,9 +238,11 @@ func (sel *Selection) selects(c *store.Cursor, d *store.Doc) (bool, error) {
 		if d.Changed == 0 || d.Changed < sel.Changed.Time {
 			return false, nil
 		}
-		return changedSince(c, d, sel.Changed.Cycle)
+		if changed, err := changedSince(c, d, sel.Changed.Cycle); err != nil || !changed {
+			return false, err
+		}
 	}
-	return true, nil
+	return sel.Keep == nil || sel.Keep(d), nil
 }
 
 // changedSince reports whether a fetch in cycle c or later found another body than before. The
@@ -306,6 +311,9 @@ func (p *Page) AppendJSON(b []byte) []byte {
 	if p.LeftOut != nil {
 		text("left_out", *p.LeftOut)
 	}
+	if p.Use != nil {
+		b = p.Use.appendJSON(append(b, `,"use":`...))
+	}
 	return append(b, '}')
 }
 
@@ -328,6 +336,7 @@ func (p *Page) fill(c *store.Cursor, s *store.Site, d *store.Doc) error {
 		Status: null(d.Status), Title: null(d.Title), Canonical: null(d.Canonical), ContentType: null(d.ContentType),
 		Bytes: d.Bytes, Published: stamp(d.Published), LastMod: stamp(d.LastMod), Depth: d.Depth,
 		LastFetched: stamp(d.LastFetched), Changed: stamp(d.Changed), Gone: stamp(d.Gone), Moved: stamp(d.Moved), Kind: d.KindText(), Visits: d.Visits, Changes: d.Changes,
+		Use: NewUse(strings.Clone(d.Use)), // d is the cursor's
 	}
 	if d.LeftOut() {
 		reason := d.Reason // d is the cursor's

@@ -27,6 +27,8 @@ func TestPageJSON(t *testing.T) {
 				case reflect.Pointer:
 					f.Set(reflect.New(f.Type().Elem()))
 					switch f := f.Elem(); f.Kind() {
+					case reflect.Struct:
+						*p.Use = anyUse
 					case reflect.String:
 						f.SetString(fmt.Sprintf("%d \"<ü\u202e", i))
 					default:
@@ -48,6 +50,34 @@ func TestPageJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestUseJSON: the same of what is said of the use, and NewUse reads what package use writes.
+func TestUseJSON(t *testing.T) {
+	for _, text := range []string{
+		"", "header robots noindex\n", "page robots nofollow\n", "page robots noarchive\nheader tdm 1\n", "page tdm 0\nheader tdm 1\nheader policy https://ex.test/?\"\u202e\n",
+		"header usage train-ai=n\nrobots.txt usage <x>\nrobots.txt signal ai-train=no\n", "page license https://a.test/\npage license https://b.test/\n", "other place\n",
+	} {
+		p := &Page{Use: NewUse(text)}
+		if (p.Use == nil) != (text == "") {
+			t.Errorf("%q is read as %+v", text, p.Use)
+		}
+		var want bytes.Buffer
+		if err := WriteJSON(&want, p); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(p.AppendJSON(nil)) + "\n"; got != want.String() {
+			t.Errorf("AppendJSON:\n%s\nwant\n%s", got, &want)
+		}
+	}
+	u := NewUse("header robots noindex\nheader tdm 0\npage robots noarchive\npage tdm 1\npage policy https://ex.test/p\npage license https://ex.test/l\nrobots.txt signal ai-train=no\n")
+	want := []string{"noindex", "noarchive", "tdm-reservation: 1", "tdm-policy: https://ex.test/p", "robots.txt: Content-Signal: ai-train=no", "license: https://ex.test/l"}
+	if got := u.Lines(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// anyUse says all that there is to be said.
+var anyUse = *NewUse("header robots noindex,nofollow,noarchive\nheader tdm 1\nheader policy p\nheader usage u\nrobots.txt usage u\nrobots.txt signal s\npage license l\npage license m\n")
 
 // anyStore makes a store of three sites with documents of all sorts.
 func anyStore(t *testing.T, r *rand.Rand) *store.DB {

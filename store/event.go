@@ -66,6 +66,7 @@ type Event struct {
 	ContentType  string
 	Digest       uint64
 	Depth        int
+	Use          string // see Doc.Use
 
 	Reason string // for people
 }
@@ -101,6 +102,7 @@ var eventFields = record.New(
 	record.Uint(16, func(e *Event) *uint64 { return &e.Digest }),
 	record.Uint(17, func(e *Event) *int { return &e.Depth }),
 	record.Text(18, func(e *Event) *string { return &e.Reason }),
+	record.Text(19, func(e *Event) *string { return &e.Use }),
 )
 
 func decodeEvent(seq uint64, b []byte) (*Event, error) {
@@ -297,7 +299,7 @@ func (db *DB) eventOf(s *Site, d *Doc, m movement) (*Event, error) {
 func (db *DB) docEvent(s *Site, d *Doc, t EventType, at Time, c Cycle) (*Event, error) {
 	e := &Event{
 		Type: t, At: at, Site: s.Name, Cycle: c, Doc: d.ID, URL: d.URL, Title: d.Title, Kind: d.KindText(), Via: d.Via.String(),
-		Published: d.Published, LastMod: d.LastMod, ContentType: d.ContentType, Digest: d.Digest, Depth: d.Depth,
+		Published: d.Published, LastMod: d.LastMod, ContentType: d.ContentType, Digest: d.Digest, Depth: d.Depth, Use: d.Use,
 	}
 	var err error
 	if d.Stands {

@@ -150,6 +150,9 @@ type Doc struct {
 	NoFollow bool   // only links with rel=nofollow lead to it
 	Unlisted uint8  // fetches of a page that would be new but asks not to be listed; 0: it is none
 
+	Use      string // what the site says of its use, as package fetch/use writes it
+	UseKnown bool   // for Use: an answer was read for it; false where the latest is of a release that did not
+
 	stored    bool  // there is a record in the store
 	was       tally // what the record in the store counts as
 	visited   bool  // the record in the store tells of the latest visit, too, see DB.PutVisit
@@ -267,6 +270,8 @@ var docFields = record.New(
 	record.Uint(47, func(d *Doc) *uint32 { return &d.Learned }),
 	record.Node(48, func(d *Doc) *graph.Node { return &d.DroppedBy }),
 	record.Bool(49, func(d *Doc) *bool { return &d.visited }),
+	record.Text(50, func(d *Doc) *string { return &d.Use }),
+	record.Bool(51, func(d *Doc) *bool { return &d.UseKnown }),
 	record.Bool(52, func(d *Doc) *bool { return &d.Stands }),
 	record.Node(53, func(d *Doc) *graph.Node { return &d.StandIn }),
 	record.Uint(54, func(d *Doc) *Class { return &d.Class }),

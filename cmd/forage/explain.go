@@ -73,6 +73,9 @@ func printExplanation(w io.Writer, e *report.Explanation) error {
 			fmt.Fprintf(w, "  found on  %s (%s)\n", *e.FoundOn, *e.Via)
 		}
 	}
+	for _, line := range e.Use.Lines() {
+		fmt.Fprintf(w, "  use       %s\n", printable.Text(line))
+	}
 	if len(e.Path) > 1 {
 		if e.PathCut {
 			fmt.Fprintf(w, "  path      the last %d pages of it\n", len(e.Path))

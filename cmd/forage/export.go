@@ -16,6 +16,7 @@ func exportCmd() *cobra.Command {
 	var (
 		dir, output, site, archive string
 		all, fetched, asJSON       bool
+		heed                       respect
 	)
 	kinds := []string{"cdxj", "graph", "snap", "urls"}
 	cmd := &cobra.Command{
@@ -31,7 +32,8 @@ func exportCmd() *cobra.Command {
   urls   the URLs of all pages, a line each
 
 A path that ends in .gz or .zst is compressed (snap always is). Export works beside a
-running crawl.`,
+running crawl. --respect leaves out documents as 'forage pages' does, and of a graph their
+links: its nodes are numbered anew.`,
 		Example:   "  forage export graph -o links.tsv.zst\n  forage export snap --site example.org -o example.snap.gz",
 		Args:      arguments(cobra.ExactArgs(1)),
 		ValidArgs: kinds,
@@ -47,6 +49,9 @@ running crawl.`,
 					return usagef("say which archive with --warc DIR")
 				}
 				return usagef("--warc is for 'export cdxj'; %s has no use for it", args[0])
+			}
+			if heed.Respect != 0 && args[0] == "cdxj" {
+				return usagef("--respect is for what a store knows; 'export cdxj' reads an archive")
 			}
 			path := callOf(cmd.Context()).path(output)
 			tell := func(w export.Written) error {
@@ -70,16 +75,16 @@ running crawl.`,
 			var write func(v *store.View) (export.Written, error)
 			switch args[0] {
 			case "urls":
-				write = func(v *store.View) (export.Written, error) { return export.URLs(v, path, all) }
+				write = func(v *store.View) (export.Written, error) { return export.URLs(v, path, all, heed.keep()) }
 			case "graph":
-				write = func(v *store.View) (export.Written, error) { return export.Graph(v, path, fetched) }
+				write = func(v *store.View) (export.Written, error) { return export.Graph(v, path, fetched, heed.keep()) }
 			case "snap":
 				write = func(v *store.View) (export.Written, error) {
 					s, err := oneSite(v, site)
 					if err != nil {
 						return export.Written{}, err
 					}
-					return export.Snap(v, s, path)
+					return export.Snap(v, s, path, heed.keep())
 				}
 			default:
 				return usagef("there is no export %q; known: %s", args[0], strings.Join(kinds, " "))
@@ -95,6 +100,7 @@ running crawl.`,
 				if err != nil {
 					return err
 				}
+				heed.tell(cmd.ErrOrStderr())
 				return tell(w)
 			})
 		},
@@ -106,6 +112,7 @@ running crawl.`,
 	f.StringVar(&site, "site", "", "snap: the site, where the store has several")
 	f.BoolVar(&all, "all", false, "urls: everything known, not only pages")
 	f.BoolVar(&fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")
+	respectFlag(cmd, &heed)
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
 }

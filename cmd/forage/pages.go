@@ -24,6 +24,7 @@ func pagesCmd() *cobra.Command {
 		sel         report.Selection
 		match       string
 		asJSON      bool
+		heed        respect
 
 		fresh, changed, gone, moved since
 	)
@@ -48,7 +49,12 @@ category, pagination) leads to others, a form is to be filled in, a redirect lea
 refresh, a duplicate repeats another page. --kind selects one.
 
 Pages that an --exclude, --include or --max-depth of a later 'forage crawl' leaves out are
-kept, but listed with --include-excluded only.`,
+kept, but listed with --include-excluded only.
+
+--respect leaves out pages whose site asks for that: noindex and noarchive by meta robots or
+X-Robots-Tag, tdm where the right to mine text and data is reserved, by tdm-reservation,
+Content-Usage or Content-Signal. Without it they are listed, and the key use in JSON tells
+what was said.`,
 		Example: "  forage pages --new-since 3\n  forage pages --new-since 3 --kind content\n  forage pages --site example.org --match '/blog/' --format jsonl",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,9 +82,11 @@ kept, but listed with --include-excluded only.`,
 				if _, err := v.SiteNamed(sel.Site); sel.Site != "" && errors.Is(err, store.ErrNotFound) {
 					return usagef("there is no site %q in the store; 'forage status' lists them", sel.Site)
 				}
+				sel.Keep = heed.keep()
 				if err := sel.Pages(v, to.brief, write); err != nil {
 					return err
 				}
+				heed.tell(cmd.ErrOrStderr())
 				return errors.Join(write(nil), out.Flush(), notYet(v, cmd.ErrOrStderr(), fresh, changed, gone, moved))
 			})
 		},
@@ -96,6 +104,7 @@ kept, but listed with --include-excluded only.`,
 	f.BoolVar(&sel.Duplicates, "duplicates", false, "also pages that repeat another one, and with --new-since those that have moved")
 	f.BoolVar(&sel.Excluded, "include-excluded", false, "also pages that rules leave out which came after they were fetched")
 	f.BoolVar(&sel.All, "all-documents", false, "also feeds and sitemaps")
+	respectFlag(cmd, &heed)
 	f.StringVar(&format, "format", "txt", "txt, csv or jsonl")
 	f.BoolVar(&asJSON, "json", false, "the same as --format jsonl")
 	return cmd
