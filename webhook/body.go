@@ -86,31 +86,48 @@ func (w *writer) body(e *report.Event) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// templateKeys are the values of an event by their keys in JSON, without null.
+// templateKeys are the values of an event by their keys in JSON, those of its use too, without null.
 func templateKeys(e *report.Event) (map[string]any, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
 	}
 	keys := map[string]any{}
-	for f := range reflect.TypeFor[report.Event]().Fields() { // with those that JSON leaves out
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		keys[name] = nil
-	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&keys); err != nil {
 		return nil, err
 	}
-	for k, v := range keys {
-		switch v := v.(type) {
-		case nil:
-			keys[k] = ""
-		case string: // it may be written as it is: in one line, with nothing hidden
-			keys[k] = printable.Text(strings.Join(strings.Fields(v), " "))
+	said, _ := keys["use"].(map[string]any)
+	keys["use"] = complete[report.Use](said)
+	return complete[report.Event](keys), nil
+}
+
+// complete returns keys with all those of the record T, "" for those that JSON leaves out or has null. Texts may be written
+// as they are: in one line, with nothing hidden.
+func complete[T any](keys map[string]any) map[string]any {
+	if keys == nil {
+		keys = map[string]any{}
+	}
+	for f := range reflect.TypeFor[T]().Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && keys[name] == nil {
+			keys[name] = ""
 		}
 	}
-	return keys, nil
+	plain := func(s string) string { return printable.Text(strings.Join(strings.Fields(s), " ")) }
+	for k, v := range keys {
+		switch v := v.(type) {
+		case string:
+			keys[k] = plain(v)
+		case []any:
+			for i := range v {
+				if s, ok := v[i].(string); ok {
+					v[i] = plain(s)
+				}
+			}
+		}
+	}
+	return keys
 }
 
 // bounded refuses what a template writes beyond maxPayload.

@@ -38,6 +38,7 @@ func hostile() *report.Event {
 	return report.NewEvent(&store.Event{
 		Seq: 7, Type: store.PageNew, At: 1_700_000_000, Site: "a.test", URL: "https://a.test/x", Depth: 2,
 		Title: "<!channel> \"& \u202eevil\"\n}}{{.url}} @everyone \x1b[31m",
+		Use:   "page robots noarchive\npage policy https://p.test/\u202e\npage license https://l.test/\x1b\n",
 	})
 }
 
@@ -47,6 +48,7 @@ func TestBody(t *testing.T) {
 		{`{"text": {{json (printf "<%s|%s>" .url (slack .title))}}}`, `{"text": "<https://a.test/x|&lt;!channel&gt; \"&amp; \\u202eevil\" }}{{.url}} @everyone \\u001b[31m>"}`},
 		{`{{json (printf "<%s|%s>" (slackurl "https://a.test/?q=x|Your+bank&y=<z>") (slack "t"))}}`, `"<https://a.test/?q=x%7CYour+bank&amp;y=%3Cz%3E|t>"`},
 		{`{{.type}} {{.seq}} {{.depth}} [{{.published}}{{.moved_from}}] {{with .title}}{{slice . 0 10}}{{end}}`, `page.new 7 2 [] <!channel>`},
+		{`{{with .use}}{{.noarchive}} {{.tdm_policy}} {{.license}}[{{.noindex}}{{.tdm_reservation}}]{{end}}`, `true https://p.test/\u202e [https://l.test/\u001b][]`},
 		{`{"n": {{json .seq}}, "none": {{json .published}}}`, `{"n": 7, "none": ""}`},
 	} {
 		w, err := newWriter(c.template)
@@ -72,7 +74,7 @@ func TestBody(t *testing.T) {
 			t.Errorf("%q is hidden in part", got)
 		}
 	}
-	for _, text := range []string{"{{", "{{.titel}}", "{{call .title}}", `{{range $i := 9000000}}xxxx{{end}}`} {
+	for _, text := range []string{"{{", "{{.titel}}", "{{.use.noarchiv}}", "{{call .title}}", `{{range $i := 9000000}}xxxx{{end}}`} {
 		if err := CheckTemplate(text); err == nil {
 			t.Errorf("%s: no error", text)
 		}
