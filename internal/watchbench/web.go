@@ -85,11 +85,11 @@ func (w *web) serve(out http.ResponseWriter, r *http.Request) {
 	}
 	out.Header().Set("Content-Type", "text/html; charset=utf-8")
 	out.Header().Set("Content-Length", fmt.Sprint(b.Len()))
+	w.mu.Lock() // who has the answer and asks since when waits until that is noted
+	defer w.mu.Unlock()
 	io.WriteString(out, b.String())
 	http.NewResponseController(out).Flush()
 	now, url := time.Now(), "http://"+r.Host+r.URL.Path
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if _, again := w.answered[url]; !again && r.URL.Path != "/" {
 		w.answered[url] = now
 	}
