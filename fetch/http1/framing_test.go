@@ -3,9 +3,11 @@ package http1
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httputil"
+	"net/textproto"
 	"slices"
 	"strings"
 	"testing"
@@ -265,6 +267,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Add([]byte("HTTP/1.0 100\n\n"))
+	f.Add([]byte(ok + "Transfer-Encoding: chunked\r\n\r\n3\r\n<p>\r\n0\r\nT: a\fb\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, said []byte) {
 		const most = 1 << 16
 		got := play(slices.Clone(said), nil, most)
@@ -292,6 +295,9 @@ func FuzzAnswer(f *testing.F) {
 			}
 		}
 		want, err := io.ReadAll(io.LimitReader(resp.Body, most))
+		if refused := (textproto.ProtocolError)(""); errors.As(err, &refused) && got.body == string(want) {
+			return // by net/http, for the value of a trailer; here trailers are only passed over
+		}
 		if resp.StatusCode != got.status || got.bodyErr == nil && (err != nil || got.body != string(want)) {
 			t.Errorf("status %d, body %q, %v; net/http: %d, %q, %v", got.status, got.body, got.bodyErr, resp.StatusCode, want, err)
 		}

@@ -127,10 +127,13 @@ func Clean(texts ...string) string {
 
 // CleanURL is a URL from a stranger as it is kept; "" where that is too long to be one.
 func CleanURL(u string) string {
+	if len(u) <= 2*maxText { // before it is copied; escapes add to it
+		u = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(u, "\x00", ""), "\ufffd")), "%20")
+	}
 	if len(u) > 2*maxText {
 		return ""
 	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(u, "\x00", ""), "\ufffd")), "%20")
+	return u
 }
 
 // AddLicense adds a URL, once.

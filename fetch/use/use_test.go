@@ -125,6 +125,7 @@ func TestNotModified(t *testing.T) {
 func FuzzUse(f *testing.F) {
 	f.Add("X-Robots-Tag: forage: none\r\nContent-Usage: train-ai=n\r\ntdm-policy: a b\r\n", "noarchive", " 1 ", "https://ex.test/l\n")
 	f.Add("content-usage: \xff,\x00 a=n\rb\r\ntdm-reservation: 1", "max-snippet:1", "0", "\x00\u2028")
+	f.Add("tdm-policy: "+strings.Repeat("p", 2*maxText-1)+"\xff\r\n", "", "", strings.Repeat("l ", maxText))
 	f.Fuzz(func(t *testing.T, head, list, tdm, license string) {
 		u := &Use{Header: ReadHeader(head, "forage"), Robots: Said{Usage: Clean(head, list), Signal: Clean(list)}}
 		u.Page.Rules.Add(list)
