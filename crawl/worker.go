@@ -88,7 +88,7 @@ func (w *worker) do(j *job) {
 		return
 	}
 	if j.work == fetchRobots {
-		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name, j.request.Wait)
+		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name, &j.request, nil)
 		return
 	}
 	w.job, j.read.Room = j, w.room

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"forage/graph/arcs"
+	"forage/internal/linesort"
 	"forage/warc"
 )
 
@@ -24,8 +25,8 @@ func CDXJ(folder, path string, note func(text string)) (w Written, err error) {
 	if err != nil {
 		return w, err
 	}
-	l := newLines(path)
-	defer l.close()
+	l := linesort.New(path)
+	defer l.Close()
 	for _, file := range files {
 		if err := captures(file, l, &w, note); err != nil {
 			return w, fmt.Errorf("%s: %w", file, err)
@@ -33,7 +34,7 @@ func CDXJ(folder, path string, note func(text string)) (w Written, err error) {
 	}
 	err = arcs.Create(path, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
-		return errors.Join(l.writeTo(out), out.Flush())
+		return errors.Join(l.Write(out), out.Flush())
 	})
 	if err != nil {
 		return w, err
@@ -56,7 +57,7 @@ func warcFiles(folder string) (files []string, err error) {
 }
 
 // captures adds the lines of one file.
-func captures(path string, l *lines, w *Written, note func(string)) error {
+func captures(path string, l *linesort.Lines, w *Written, note func(string)) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func captures(path string, l *lines, w *Written, note func(string)) error {
 	return warc.Index(f, filepath.Base(path), func(e *warc.Entry) error {
 		w.Records++
 		line = e.Append(line[:0])
-		return l.add(line)
+		return l.Add(line)
 	}, func(err error) error {
 		note(fmt.Sprintf("%s: %v", path, err))
 		return nil
@@ -82,7 +83,7 @@ func captures(path string, l *lines, w *Written, note func(string)) error {
 }
 
 // indexed adds the lines of an index.
-func indexed(path string, l *lines, w *Written) error {
+func indexed(path string, l *linesort.Lines, w *Written) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func indexed(path string, l *lines, w *Written) error {
 		line, err := r.ReadBytes('\n')
 		if len(line) > 0 && (err == nil || err == io.EOF) {
 			w.Records++
-			if err := l.add(append(bytes.TrimRight(line, "\r\n"), '\n')); err != nil {
+			if err := l.Add(append(bytes.TrimRight(line, "\r\n"), '\n')); err != nil {
 				return err
 			}
 		}

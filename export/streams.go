@@ -39,7 +39,7 @@ func (s *streams) add(stream int, b []byte) error {
 	}
 	if s.file == nil {
 		var err error
-		if s.file, err = atomicfile.New(beside(s.path)); err != nil {
+		if s.file, err = atomicfile.New(atomicfile.Beside(s.path)); err != nil {
 			return err
 		}
 		os.Remove(s.file.Name()) // it stays until it is closed, where the system permits that, and not for longer

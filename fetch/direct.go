@@ -20,7 +20,7 @@ func (c *Client) direct(ctx context.Context, u *url.URL, r *Request, o *Outcome,
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
 		end = d
 	}
-	secure, http1Only := u.Scheme == "https", http1Only || c.cfg.HTTP1Only
+	secure, http1Only := u.Scheme == "https", http1Only || r.Exchange.http1()
 	to, err := asciiHost(u)
 	if err != nil {
 		o.Class, o.Reason = BadURL, err.Error()

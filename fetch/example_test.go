@@ -38,7 +38,7 @@ func ExampleClient_Fetch() {
 	}
 	defer c.Close()
 	ctx := context.Background()
-	rules, _, err := c.Robots(ctx, site.URL, 0)
+	rules, _, err := c.Robots(ctx, site.URL, new(fetch.Request), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,6 +19,7 @@ import (
 type Exchange struct {
 	// Spill makes a file for a body of more than SpillFrom bytes; nil: it is kept in memory. Whoever makes the file removes it.
 	Spill func() (io.ReadWriteSeeker, error)
+	HTTP2 bool // may be used for the request; false: it is made by HTTP/1.1, so that the head is as it came
 
 	Began    time.Time // when Fetch was called
 	Sent     []byte    // the request as it was sent, but for the fields of Config.Fields and Config.Cookies, which may be secrets
@@ -47,9 +48,9 @@ func (x *Exchange) Body() (io.ReadSeeker, int64) {
 	return bytes.NewReader(x.text), x.size
 }
 
-// Close forgets the exchange, but for Spill.
+// Close forgets the exchange, but for Spill and HTTP2.
 func (x *Exchange) Close() {
-	*x = Exchange{Spill: x.Spill, text: x.text[:0], Sent: x.Sent[:0]}
+	*x = Exchange{Spill: x.Spill, HTTP2: x.HTTP2, text: x.text[:0], Sent: x.Sent[:0]}
 	if cap(x.text) > SpillFrom {
 		x.text = nil
 	}
@@ -76,6 +77,9 @@ func (x *Exchange) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// http1 reports whether a request is to be made by HTTP/1.1 alone.
+func (x *Exchange) http1() bool { return x != nil && !x.HTTP2 }
 
 // answered notes an answer by HTTP/1, and returns its body, of which all that is read is kept.
 func (x *Exchange) answered(c *Client, u *url.URL, sent []byte, head string, fields Header, body io.Reader) io.Reader {

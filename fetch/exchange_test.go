@@ -22,7 +22,7 @@ import (
 func exchange(t testing.TB, c *Client, r *Request) (*Outcome, *Exchange, string) {
 	t.Helper()
 	if r.Exchange == nil {
-		r.Exchange = new(Exchange)
+		r.Exchange = &Exchange{HTTP2: true}
 	}
 	o, err := c.Fetch(context.Background(), r)
 	if err != nil {
@@ -146,9 +146,7 @@ func TestExchangeRebuilt(t *testing.T) {
 			t.Errorf("%q", x.Sent)
 		}
 	}
-	only := newClient(t, Config{HTTP1Only: true})
-	trust(only, s.Certificate())
-	if _, x, body := exchange(t, only, &Request{URL: s.URL + "/p"}); x.Protocol != "" || body != "<p>hello" || !strings.Contains(string(x.Head), "\r\nContent-Length: 8\r\n") {
+	if _, x, body := exchange(t, c, &Request{URL: s.URL + "/p", Exchange: new(Exchange)}); x.Protocol != "" || body != "<p>hello" || !strings.Contains(string(x.Head), "\r\nContent-Length: 8\r\n") {
 		t.Errorf("without HTTP/2: %q, %q, %q", x.Head, x.Protocol, body)
 	}
 	proxy := serve(t, answer)

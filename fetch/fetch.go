@@ -47,7 +47,6 @@ type Config struct {
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
 	Fields       []SiteField    // header fields for single hosts
 	Cookies      *Cookies       // cookies to send; nil means none
-	HTTP1Only    bool           // HTTP/2 is not offered: for an archive, which wants heads as they came
 
 	// Dial and Lookup are for networks other than the machine's, such as those in memory of
 	// package fetchtest. Dial makes all connections, which outlive its ctx; nil means TCP to the
@@ -143,7 +142,7 @@ func New(cfg Config) (*Client, error) {
 		c.received = &bandwidth{perSecond: cfg.Bandwidth}
 	}
 	c.ownHTTP1(nil)
-	c.shared, c.unshared = c.transport(!cfg.HTTP1Only), c.transport(false)
+	c.shared, c.unshared = c.transport(true), c.transport(false)
 	c.room = newRoom(cfg.MaxHeld, cfg.Parallel)
 	return c, nil
 }

@@ -27,7 +27,11 @@ func (c *Client) byNetHTTP(ctx context.Context, u *url.URL, r *Request, o *Outco
 			}
 		}()
 	}
-	resp, err := c.send(sctx, c.shared, u, r, o)
+	first := c.shared
+	if r.Exchange.http1() { // by a proxy
+		first = c.unshared
+	}
+	resp, err := c.send(sctx, first, u, r, o)
 	if errors.Is(err, errHTTP1) { // asked as any other, on a connection of its own
 		c.speakH2.remove(u.Host)
 		c.direct(ctx, u, r, o, start, false)

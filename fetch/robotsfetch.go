@@ -89,12 +89,16 @@ func (r *Robots) Sitemaps() []string {
 // Robots fetches the rules of an origin, such as https://example.org:8443. It follows up to
 // five redirects, guarded as any request; what they lead to counts for this origin only. The
 // Outcome is that of the last request: it tells why rules are Unreachable and what the host
-// asks for (RetryAfter). wait is as Request.Wait, for each of the requests. The error is ctx's own.
-func (c *Client) Robots(ctx context.Context, origin string, wait time.Duration) (*Robots, *Outcome, error) {
+// asks for (RetryAfter). Of like Wait and Exchange count, for each of the requests; after each of them
+// answered is called, unless it is nil. The error is ctx's own.
+func (c *Client) Robots(ctx context.Context, origin string, like *Request, answered func(*Outcome)) (*Robots, *Outcome, error) {
 	var chain Chain
 	url := strings.TrimSuffix(origin, "/") + "/robots.txt"
 	for {
-		o, err := c.Fetch(ctx, &Request{URL: url, Any: true, MaxBody: robots.MaxSize, Wait: wait})
+		o, err := c.Fetch(ctx, &Request{URL: url, Any: true, MaxBody: robots.MaxSize, Wait: like.Wait, Exchange: like.Exchange})
+		if answered != nil {
+			answered(o)
+		}
 		if err != nil {
 			return nil, o, err
 		}

@@ -152,7 +152,7 @@ func (c *robotsCase) run(t *testing.T) {
 	var o *Outcome
 	grown := peakGrowth(t, func() {
 		var err error
-		if rules, o, err = client.Robots(t.Context(), origin, 0); err != nil {
+		if rules, o, err = client.Robots(t.Context(), origin, new(Request), nil); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -198,12 +198,12 @@ func TestRobotsLimits(t *testing.T) {
 	var sent atomic.Int64
 	rule := bytes.Repeat([]byte("Disallow: /private\n"), 500)
 	s := serveTCP(t, endless(&sent, "HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\nUser-agent: *\n", rule, 100<<20))
-	r, o, err := newClient(t, Config{}).Robots(t.Context(), s.url, 0)
+	r, o, err := newClient(t, Config{}).Robots(t.Context(), s.url, new(Request), nil)
 	if err != nil || len(r.Body) != robots.MaxSize || o.Wire > 1<<20 || r.Allowed(s.url+"/private/x") || !r.Allowed(s.url+"/ok") {
 		t.Errorf("100 MiB: %d bytes read, %d on the wire, %v", len(r.Body), o.Wire, err)
 	}
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) })
-	if r, o, _ := newClient(t, Config{}).Robots(t.Context(), base, 0); !r.Allowed(base + "/ok") {
+	if r, o, _ := newClient(t, Config{}).Robots(t.Context(), base, new(Request), nil); !r.Allowed(base + "/ok") {
 		t.Errorf("endless redirects: %v", o.Class)
 	}
 }

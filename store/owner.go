@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"forage/internal/filelock"
 )
 
 // An InUseError tells that another process has the store open.
@@ -30,9 +32,6 @@ func (e *InUseError) Error() string {
 // An owner is the lock on a store: shared among readers, exclusive for the writer, given
 // up by the system when its process dies.
 type owner struct{ f *os.File }
-
-// errLocked is what tryLock returns where others hold the lock.
-var errLocked = errors.New("others hold the lock")
 
 // patience is how long others that hold the lock for a moment are waited for. Readers hold it
 // while they copy the store's log, of up to 2 MemTables, 5 ms each; a reader that cannot have
@@ -58,7 +57,7 @@ func acquire(dir string, shared bool, patience time.Duration) (*owner, error) {
 		return nil, err
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if err = tryLock(f, !shared); err != errLocked {
+		if err = filelock.Try(f, !shared); err != filelock.ErrLocked {
 			break
 		}
 		pid := readPID(f)

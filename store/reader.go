@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"forage/internal/filelock"
 )
 
 // A process that only reads must not hold up the one that writes, which a crawl on schedule
@@ -64,7 +66,7 @@ func copyForReader(dir string) (_ *readerCopy, err error) {
 	if c.lock, err = os.Create(filepath.Join(c.dir, "owner")); err != nil {
 		return nil, err
 	}
-	if err := tryLock(c.lock, true); err != nil {
+	if err := filelock.Try(c.lock, true); err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	for _, f := range files {
@@ -118,7 +120,7 @@ func removeCopies(dir string) {
 		path := filepath.Join(dir, e.Name())
 		lock, err := os.OpenFile(filepath.Join(path, "owner"), os.O_RDWR, 0)
 		if err == nil {
-			err = tryLock(lock, true)
+			err = filelock.Try(lock, true)
 			lock.Close()
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {

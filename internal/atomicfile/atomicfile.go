@@ -172,3 +172,11 @@ func RemoveLeft(path string) error {
 	}
 	return nil
 }
+
+// Beside is the path beside which the temporary file for path is made: that of a device or a pipe has no place for one.
+func Beside(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return filepath.Join(os.TempDir(), "forage-export")
+	}
+	return path
+}

@@ -1,20 +1,20 @@
-package export
+// Package linesort sorts lines that may not fit in memory.
+package linesort
 
 import (
 	"bufio"
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"forage/internal/atomicfile"
 	"forage/internal/heap"
 )
 
-// lines are lines to be written in the order of their bytes, as sort does in the C locale. What does not fit in memory goes, sorted, to
+// Lines are lines to be written in the order of their bytes, as sort does in the C locale. What does not fit in memory goes, sorted, to
 // a temporary file, of which a process that is killed leaves nothing where the system lets a file be removed that is open.
-type lines struct {
+type Lines struct {
 	path string // the file that they are for
 	held int    // bytes in memory at most
 
@@ -27,11 +27,16 @@ type lines struct {
 
 type span struct{ from, to uint32 }
 
-// newLines makes lines for the file that path will be. The caller closes them.
-func newLines(path string) *lines { return &lines{path: path, held: held} }
+type part struct{ at, length int64 }
 
-// add adds a line, with its end. Errors are those of the temporary file.
-func (l *lines) add(line []byte) error {
+// held is how many bytes are held in memory.
+const held = 32 << 20
+
+// New makes lines for the file that path will be. The caller closes them.
+func New(path string) *Lines { return &Lines{path: path, held: held} }
+
+// Add adds a line, with its end. Errors are those of the temporary file.
+func (l *Lines) Add(line []byte) error {
 	if len(l.text)+len(line) > l.held && len(l.all) > 0 {
 		if err := l.spill(); err != nil {
 			return err
@@ -43,14 +48,14 @@ func (l *lines) add(line []byte) error {
 	return nil
 }
 
-func (l *lines) sort() {
+func (l *Lines) sort() {
 	slices.SortFunc(l.all, func(a, b span) int { return bytes.Compare(l.text[a.from:a.to], l.text[b.from:b.to]) })
 }
 
-func (l *lines) spill() error {
+func (l *Lines) spill() error {
 	if l.file == nil {
 		var err error
-		if l.file, err = atomicfile.New(beside(l.path)); err != nil {
+		if l.file, err = atomicfile.New(atomicfile.Beside(l.path)); err != nil {
 			return err
 		}
 		os.Remove(l.file.Name()) // it stays until it is closed, where the system permits that, and not for longer
@@ -70,8 +75,8 @@ func (l *lines) spill() error {
 	return nil
 }
 
-// writeTo writes all lines. Memory: 64 KiB for each time that they did not fit.
-func (l *lines) writeTo(w io.Writer) error {
+// Write writes all lines. Memory: 64 KiB for each time that they did not fit.
+func (l *Lines) Write(w io.Writer) error {
 	if l.file == nil {
 		l.sort()
 		for _, s := range l.all {
@@ -115,17 +120,9 @@ func (l *lines) writeTo(w io.Writer) error {
 	return nil
 }
 
-// close removes the temporary file.
-func (l *lines) close() {
+// Close removes the temporary file.
+func (l *Lines) Close() {
 	if l.file != nil {
 		l.file.Discard()
 	}
-}
-
-// beside is the path beside which the temporary file for path is made: that of a device or a pipe has no place for one.
-func beside(path string) string {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return filepath.Join(os.TempDir(), "forage-export")
-	}
-	return path
 }
