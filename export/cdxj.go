@@ -1,11 +1,7 @@
 package export
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,18 +21,14 @@ func CDXJ(folder, path string, note func(text string)) (w Written, err error) {
 	if err != nil {
 		return w, err
 	}
-	l := linesort.New(path)
+	l := linesort.New(path, held)
 	defer l.Close()
 	for _, file := range files {
 		if err := captures(file, l, &w, note); err != nil {
 			return w, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	err = arcs.Create(path, func(to io.Writer) error {
-		out := bufio.NewWriter(to)
-		return errors.Join(l.Write(out), out.Flush())
-	})
-	if err != nil {
+	if err := arcs.Create(path, l.Write); err != nil {
 		return w, err
 	}
 	return w, w.add(path)
@@ -89,19 +81,8 @@ func indexed(path string, l *linesort.Lines, w *Written) error {
 		return err
 	}
 	defer f.Close()
-	for r := bufio.NewReaderSize(f, 64<<10); ; {
-		line, err := r.ReadBytes('\n')
-		if len(line) > 0 && (err == nil || err == io.EOF) {
-			w.Records++
-			if err := l.Add(append(bytes.TrimRight(line, "\r\n"), '\n')); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
+	return linesort.Split(f, func(line []byte) error {
+		w.Records++
+		return l.Add(line)
+	})
 }

@@ -34,7 +34,7 @@ func anArchive(t testing.TB, dir string, names []string, n int) {
 			if c.Digest, err = w.Sum(c.Body, c.Size); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Capture(c); err != nil {
+			if _, err := w.Capture(c); err != nil {
 				t.Fatal(err)
 			}
 		}

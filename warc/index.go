@@ -2,6 +2,7 @@ package warc
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha1"
 	"errors"
 	"fmt"
@@ -106,6 +107,39 @@ func Index(r io.Reader, filename string, each func(*Entry) error, bad func(error
 	}
 }
 
+// Entry returns what Index says of the first record of a capture, Length, Offset and Filename apart. The error says that it has no place
+// in an index.
+func (c *Capture) Entry() (*Entry, error) {
+	key, err := Key(c.URI)
+	if err != nil {
+		return nil, err
+	}
+	e := &Entry{Key: key, Time: c.Date.UTC().Format(entryTime), URL: c.URI, MIME: "warc/revisit", Digest: c.Digest.String()[len("sha1:"):]}
+	if c.Original != nil {
+		e.Digest = c.Original.Digest.String()[len("sha1:"):]
+		return e, nil
+	}
+	head, err := ReadHead(bufio.NewReaderSize(bytes.NewReader(c.Head), max(16, min(len(c.Head), 4096))))
+	if err != nil {
+		return nil, err
+	}
+	e.Status, e.MIME = head.Status, mediaType(head.Fields.Get("Content-Type"))
+	return e, nil
+}
+
+const entryTime = "20060102150405"
+
+// mediaType is what an index says of a Content-Type.
+func mediaType(contentType string) string {
+	if contentType == "" {
+		return "unk"
+	}
+	if i := strings.IndexAny(contentType, "; "); i >= 0 {
+		return contentType[:i]
+	}
+	return contentType
+}
+
 // entryOf reads a record to its end; nil: it has no place in an index.
 func entryOf(rec *Record) (*Entry, error) {
 	switch rec.Type {
@@ -126,7 +160,7 @@ func entryOf(rec *Record) (*Entry, error) {
 	if err != nil {
 		return no(err)
 	}
-	e.Time = at.Format("20060102150405")
+	e.Time = at.Format(entryTime)
 	e.Digest = strings.TrimPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha1:")
 	body := io.Reader(rec)
 	if rec.Type != Revisit {
@@ -142,13 +176,7 @@ func entryOf(rec *Record) (*Entry, error) {
 		} else if rec.Type == Response {
 			e.Status = "200" // what another protocol answered
 		}
-		e.MIME = contentType
-		if i := strings.IndexAny(e.MIME, "; "); i >= 0 {
-			e.MIME = e.MIME[:i]
-		}
-		if contentType == "" {
-			e.MIME = "unk"
-		}
+		e.MIME = mediaType(contentType)
 		if e.Digest == "" {
 			h := sha1.New()
 			if _, err := io.Copy(h, body); err != nil {

@@ -81,6 +81,16 @@ type Digest [20]byte
 // String returns the digest as WARC has it, such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ.
 func (d Digest) String() string { return "sha1:" + base32.StdEncoding.EncodeToString(d[:]) }
 
+// ParseDigest reads what String returns. Errors: another algorithm, or none.
+func ParseDigest(s string) (d Digest, err error) {
+	name, value, _ := strings.Cut(s, ":")
+	if !strings.EqualFold(name, "sha1") || len(value) != 32 {
+		return d, fmt.Errorf("want sha1: and 32 characters of base32, got %.60q", s)
+	}
+	_, err = base32.StdEncoding.Decode(d[:], []byte(strings.ToUpper(value)))
+	return d, err
+}
+
 // dateFormat has milliseconds: a page may be fetched twice a second.
 const dateFormat = "2006-01-02T15:04:05.000Z"
 

@@ -58,7 +58,7 @@ func anArchive(t testing.TB) []byte {
 	cut := aCapture(t, w, "https://example.org/long", strings.Repeat("x", 100_000))
 	cut.Truncated, cut.Protocol, cut.Request, cut.Metadata = "length", "h2", nil, nil
 	for _, c := range []*Capture{first, same, still, cut} {
-		if err := w.Capture(c); err != nil {
+		if _, err := w.Capture(c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -362,7 +362,7 @@ func FuzzCapture(f *testing.F) {
 	f.Fuzz(func(t *testing.T, url string, head, body []byte, chunked bool) {
 		var b bytes.Buffer
 		w := NewWriter(&b, chance())
-		if err := w.Capture(&Capture{URI: url, Date: day, Head: head, Body: bytes.NewReader(body), Size: int64(len(body)), Chunked: chunked, Request: head}); err != nil {
+		if _, err := w.Capture(&Capture{URI: url, Date: day, Head: head, Body: bytes.NewReader(body), Size: int64(len(body)), Chunked: chunked, Request: head}); err != nil {
 			t.Fatal(err)
 		}
 		rd := NewReader(&b)
@@ -402,7 +402,7 @@ func BenchmarkCapture(b *testing.B) {
 		if c.Digest, err = w.Sum(r, c.Size); err != nil {
 			b.Fatal(err)
 		}
-		if err := w.Capture(&c); err != nil {
+		if _, err := w.Capture(&c); err != nil {
 			b.Fatal(err)
 		}
 	}

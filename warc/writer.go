@@ -164,12 +164,13 @@ type Original struct {
 	Profile string // SamePayload or NotModified
 }
 
-// Capture writes the records of a capture: response or revisit, request, metadata. O(bytes).
-func (w *Writer) Capture(c *Capture) error {
+// Capture writes the records of a capture: response or revisit, of which it returns how many bytes it takes, request, metadata. O(bytes).
+func (w *Writer) Capture(c *Capture) (first int64, err error) {
 	id, err := w.newID()
 	if err != nil {
-		return err
+		return 0, err
 	}
+	begins := w.Written()
 	common := func(kind, id string) Fields {
 		return Fields{{"WARC-Type", kind}, {"WARC-Record-ID", id}, {"WARC-Target-URI", c.URI}, {"WARC-Date", date(c.Date)}}
 	}
@@ -188,8 +189,8 @@ func (w *Writer) Capture(c *Capture) error {
 		f = append(f, Field{"WARC-Truncated", c.Truncated})
 	}
 	b := Block{c.Head, c.Body, c.Size}
-	if c.Chunked {
-		b.Head = withoutChunks(c.Head, c.Size)
+	if c.Chunked || c.Original == nil && announced(c.Head, c.Size) != c.Size {
+		b.Head = framed(c.Head, c.Size)
 	}
 	digest := c.Digest
 	if o := c.Original; o != nil {
@@ -198,8 +199,9 @@ func (w *Writer) Capture(c *Capture) error {
 	}
 	f = append(f, Field{"WARC-Payload-Digest", digest.String()})
 	if err := w.write(f, b); err != nil {
-		return err
+		return 0, err
 	}
+	first = w.Written() - begins
 	for _, r := range []struct {
 		kind, content string
 		block         []byte
@@ -209,18 +211,35 @@ func (w *Writer) Capture(c *Capture) error {
 		}
 		own, err := w.newID()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if err := w.write(append(common(r.kind, own), Field{"WARC-Concurrent-To", id}, Field{"Content-Type", r.content}), Block{Head: r.block}); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return first, nil
 }
 
-// withoutChunks returns the head of an answer for a body of size bytes from which the chunks were taken: readers, who would look for them,
-// find no Transfer-Encoding, and learn what it was.
-func withoutChunks(head []byte, size int64) []byte {
+// announced is how many bytes a head says that the body has; those of size where it says nothing of it.
+func announced(head []byte, size int64) int64 {
+	for line := range bytes.Lines(head) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if bytes.EqualFold(name, []byte("Content-Length")) {
+			n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
+			if err != nil {
+				return -1
+			}
+			if n != size {
+				return n
+			}
+		}
+	}
+	return size
+}
+
+// framed returns the head of an answer for a body of size bytes from which the chunks were taken, or that is not whole: readers, who would
+// look for chunks, or for the rest, find neither Transfer-Encoding nor another Content-Length, and learn what they were.
+func framed(head []byte, size int64) []byte {
 	out := make([]byte, 0, len(head)+64)
 	for i, line := range bytes.SplitAfter(head, []byte("\n")) {
 		name, _, _ := bytes.Cut(line, []byte(":"))

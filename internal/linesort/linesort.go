@@ -4,6 +4,7 @@ package linesort
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -29,11 +30,26 @@ type span struct{ from, to uint32 }
 
 type part struct{ at, length int64 }
 
-// held is how many bytes are held in memory.
-const held = 32 << 20
+// New makes lines for the file that path will be, of which so many bytes are held in memory. The caller closes them.
+func New(path string, held int) *Lines { return &Lines{path: path, held: held} }
 
-// New makes lines for the file that path will be. The caller closes them.
-func New(path string) *Lines { return &Lines{path: path, held: held} }
+// Split calls add with each line of r, with its end, which is made a line feed. The line is good until add returns.
+func Split(r io.Reader, add func(line []byte) error) error {
+	for r := bufio.NewReaderSize(r, 64<<10); ; {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 0 && (err == nil || err == io.EOF) {
+			if err := add(append(bytes.TrimRight(line, "\r\n"), '\n')); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
 
 // Add adds a line, with its end. Errors are those of the temporary file.
 func (l *Lines) Add(line []byte) error {
@@ -76,7 +92,12 @@ func (l *Lines) spill() error {
 }
 
 // Write writes all lines. Memory: 64 KiB for each time that they did not fit.
-func (l *Lines) Write(w io.Writer) error {
+func (l *Lines) Write(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	return errors.Join(l.write(w), w.Flush())
+}
+
+func (l *Lines) write(w io.Writer) error {
 	if l.file == nil {
 		l.sort()
 		for _, s := range l.all {

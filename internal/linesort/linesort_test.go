@@ -15,8 +15,7 @@ import (
 func TestLines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for _, held := range []int{1 << 20, 1000, 10} {
-		l := New(filepath.Join(t.TempDir(), "out"))
-		l.held = held
+		l := New(filepath.Join(t.TempDir(), "out"), held)
 		var want []string
 		for range 500 {
 			line := fmt.Sprintf("%d %s\n", rng.IntN(300), strings.Repeat("x", rng.IntN(40)))
