@@ -245,3 +245,20 @@ func (r *room) close() {
 // opened the store with WaitForRoom asks it now and then: what is written while it is an error uses
 // a reserve, and writes in the background that wait go on when it is nil again.
 func (db *DB) Room() error { return db.disk.room.look() }
+
+// RoomIn returns a *FullError where too little is free on the file system of a folder that a crawl writes to beside its store: for what is under
+// way, and, where it was full, twice as much.
+func RoomIn(dir string, was bool) error {
+	usage, err := vfs.Default.GetDiskUsage(dir)
+	if err != nil || usage.TotalBytes == 0 {
+		return nil // not known: as long as nothing says otherwise there is room
+	}
+	want := min(max(usage.TotalBytes/8, 2<<20), 64<<20)
+	if was {
+		want *= 2
+	}
+	if usage.AvailBytes < want {
+		return &FullError{dir, usage.AvailBytes, want}
+	}
+	return nil
+}

@@ -104,12 +104,16 @@ type DB struct {
 	lastCycle Cycle          // the same
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
 
-	numbers  *index         // of URLs
-	bodies   *index         // of the first pages with them
-	indexing gate           // those who read a table into an index
-	asked    *asked         // nil: a reader
-	syncs    sync.WaitGroup // in the background
-	commits  *commitFile    // nil: read only
+	numbers  *index   // of URLs
+	bodies   *index   // of the first pages with them
+	indexing gate     // those who read a table into an index
+	archive  struct { // nil: none is written
+		flush     func() ([]byte, error)
+		committed func()
+	}
+	asked   *asked         // nil: a reader
+	syncs   sync.WaitGroup // in the background
+	commits *commitFile    // nil: read only
 }
 
 // Open opens the store in the folder dir and makes it where there is none. It returns an
@@ -419,6 +423,9 @@ func (db *DB) Commit() error {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	if err := db.commitArchive(); err != nil {
+		return err
+	}
 	if db.batch == nil {
 		return nil
 	}
@@ -450,6 +457,9 @@ func (db *DB) Commit() error {
 	db.batch = nil
 	if err := db.disk.await(func() error { return db.db.ApplyNoSyncWait(b, pebble.Sync) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
+	}
+	if db.archive.committed != nil {
+		db.archive.committed()
 	}
 	clear(db.docs)
 	clear(db.visits)
