@@ -44,7 +44,7 @@ func (c *cycle) answered(j *job) {
 	}
 	a := &answer{cycle: c, job: j, doc: j.doc, doubted: j.doc.Dropped > 0, accuser: j.doc.DroppedBy}
 	d, o := j.doc, j.out
-	crawl, now := c.crawl(), c.crawl().now()
+	crawl, now := c.crawl(), j.at.Unix()
 	clear(c.worth.fresh)              // they share memory with all of a page's
 	c.worth.fresh = c.worth.fresh[:0] // what became known otherwise, or before, is not to its credit
 	a.count()
@@ -199,7 +199,7 @@ func (s *site) rootAnswers(d *store.Doc) bool {
 func (a *answer) document() {
 	c, d, o, got := a.cycle, a.doc, a.job.out, a.job.content
 	s, crawl := c.site, c.crawl()
-	now := crawl.now()
+	now := a.job.at.Unix()
 	a.digest = got.Digest
 	broken := o.BrokeOff() && d.Digest != 0 // what it says is no change, and the next one is compared with what is known
 	if broken {
@@ -560,7 +560,7 @@ func (a *answer) redirected() {
 	c, d, o := a.cycle, a.doc, a.job.out
 	crawl := c.crawl()
 	if d.Kind == store.Unseen {
-		d.Kind, d.FirstSeen, d.Cycle = store.Redirect, crawl.now(), c.rec.Cycle
+		d.Kind, d.FirstSeen, d.Cycle = store.Redirect, a.job.at.Unix(), c.rec.Cycle
 	}
 	wasGone := d.GoneCycles > 0
 	novelty.Back(d)

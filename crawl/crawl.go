@@ -30,6 +30,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"forage/archive"
 	"forage/crawl/keep"
 	"forage/crawl/ledger"
 	"forage/crawl/plan"
@@ -45,6 +46,7 @@ type Config struct {
 	At      time.Time // the clock of the records; zero: that of the loop
 	MaxKept int       // pages of which links and validators are kept; 0: all
 	Small   bool      // little is read and written, see store.Options.Small
+	Archive *Archive  // what is fetched is kept there; nil: nowhere
 	Loop    *Loop     // that does the work, shared with other stores; nil: one of its own, made of the rest
 
 	Fetch    fetch.Config  // how single requests are made
@@ -59,14 +61,15 @@ const DefaultDelay = time.Second
 
 // Options are those of one call of Run or Revisit. The zero value sets no limit.
 type Options struct {
-	Policy   string                    // Run: explorer that orders first visits; "": the order of discovery
-	MaxTotal int64                     // answers; 0: no limit
-	MaxTime  time.Duration             // 0: no limit
-	Begin    func(*plan.Outlook) error // Revisit: is told what to expect before anything is fetched; its error ends the call
-	Allow    []netip.Prefix            // addresses to be asked although they are not public, beside those of each site's rules
-	Progress func(Progress)            // called by the loop now and then; must not block
-	Skipped  io.Writer                 // where URLs that are not fetched are listed, with reasons; nil: nowhere
-	Log      *slog.Logger              // warnings; nil: none
+	Policy     string                    // Run: explorer that orders first visits; "": the order of discovery
+	MaxTotal   int64                     // answers; 0: no limit
+	MaxTime    time.Duration             // 0: no limit
+	Begin      func(*plan.Outlook) error // Revisit: is told what to expect before anything is fetched; its error ends the call
+	Allow      []netip.Prefix            // addresses to be asked although they are not public, beside those of each site's rules
+	Unarchived bool                      // nothing of it goes to Config.Archive
+	Progress   func(Progress)            // called by the loop now and then; must not block
+	Skipped    io.Writer                 // where URLs that are not fetched are listed, with reasons; nil: nowhere
+	Log        *slog.Logger              // warnings; nil: none
 }
 
 // A Progress is what a person who waits wants to know.
@@ -127,9 +130,10 @@ func (r *Result) Overhead() (float64, bool) {
 // A Crawl owns a store and works on it. Everything but cfg, db and loop belongs to the goroutine
 // of the loop.
 type Crawl struct {
-	cfg  Config
-	db   *store.DB
-	loop *Loop
+	cfg     Config
+	db      *store.DB
+	loop    *Loop
+	archive *archive.Archive // nil: none is written
 
 	sites   map[store.SiteID]*site // that the runs work on
 	within  map[string][]*site     // the same by the host or domain of their scope
@@ -147,7 +151,7 @@ type Crawl struct {
 	err     error                 // the store is broken
 }
 
-// Open opens or makes the store of cfg.Dir. Its errors are those of store.Open, and of a
+// Open opens or makes the store of cfg.Dir. Its errors are those of store.Open, of archive.Open, and of a
 // cfg.Fetch that cannot work.
 func Open(cfg Config) (*Crawl, error) {
 	if cfg.Loop == nil {
@@ -161,7 +165,11 @@ func Open(cfg Config) (*Crawl, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCrawl(cfg, db), nil
+	c := newCrawl(cfg, db)
+	if err := c.openArchive(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return c, nil
 }
 
 // newCrawl returns a crawl that owns db, with the loop of cfg.
@@ -201,6 +209,9 @@ func (c *Crawl) Close() error {
 		close(ended)
 	})
 	<-ended
+	if c.archive != nil {
+		return errors.Join(c.archive.Close(), c.db.Close())
+	}
 	return c.db.Close()
 }
 
@@ -235,12 +246,7 @@ func (c *Crawl) Revisit(ctx context.Context, p plan.Plan, opt Options) (*Result,
 var ErrHandedBack = errors.New("the owner of the store has ended")
 
 // now is the time that is recorded.
-func (c *Crawl) now() store.Time {
-	if !c.cfg.At.IsZero() {
-		return c.cfg.At.Unix()
-	}
-	return c.loop.clock.Wall().Unix()
-}
+func (c *Crawl) now() store.Time { return c.wall().Unix() }
 
 // fail notes that the store, or the program, is broken: all runs of the crawl end with the first
 // such error. Nothing more is written.

@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 		if os.Getenv("FORAGE_TEST_POLICY") != "" {
 			cfg.At = revisited
 		}
+		if folder := os.Getenv("FORAGE_TEST_ARCHIVE"); folder != "" {
+			cfg.Archive = &Archive{Folder: folder, Limit: 100_000}
+		}
 		c, err := Open(cfg)
 		if err == nil {
 			if policy := os.Getenv("FORAGE_TEST_POLICY"); policy != "" {

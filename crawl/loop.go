@@ -297,6 +297,7 @@ func (l *Loop) handOut(now time.Time) {
 		}
 		j := &job{host: h, item: it, first: h.strange}
 		c.request(j)
+		c.record(j)
 		if h.strange = false; j.first {
 			j.request.Wait = firstWait
 		}
@@ -340,6 +341,9 @@ func (l *Loop) take(j *job) {
 		c.run.documents--
 	}
 	c.touch()
+	if j.err == nil && c.crawl().err == nil {
+		j.err = c.crawl().archived(j)
+	}
 	switch {
 	case j.lookup: // no request was made: the same item is next
 		if j.addr.IsValid() {
@@ -350,6 +354,7 @@ func (l *Loop) take(j *job) {
 	case j.err != nil || c.crawl().err != nil: // the run is being interrupted: the document goes on waiting
 		l.queue.Release(h.id, now, frontier.Answer{}) // the server may have seen the request
 		l.Spill(h.id, []item{j.item})
+		j.recording.drop()
 		if j.out != nil {
 			j.out.Release()
 		}

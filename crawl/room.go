@@ -1,6 +1,10 @@
 package crawl
 
-import "time"
+import (
+	"time"
+
+	"forage/store"
+)
 
 // roomInterval is how often the room on the disk is looked at while there is some: the store has a
 // reserve for what is written meanwhile, and what is under way then. fullInterval is how often while
@@ -22,17 +26,12 @@ func (c *Crawl) look(now time.Time) {
 	}
 	c.looked = now
 	err := c.db.Room()
+	if err == nil && c.archive != nil {
+		err = store.RoomIn(c.cfg.Archive.Folder, was)
+	}
 	switch {
 	case err != nil && !was:
-		c.full.Store(&err)
-		c.eachOpen(func(cy *cycle) {
-			for _, b := range cy.backlogs {
-				c.loop.queue.Spill(b.host.id)
-			}
-		})
-		for _, r := range c.runs {
-			r.tellFull()
-		}
+		c.pause(err)
 	case err == nil && was:
 		c.full.Store(nil)
 		for _, r := range c.runs {
@@ -44,6 +43,22 @@ func (c *Crawl) look(now time.Time) {
 			}
 			cy.touch()
 		})
+	}
+}
+
+// pause hands nothing more out, until look finds room.
+func (c *Crawl) pause(err error) {
+	if c.full.Swap(&err) != nil {
+		return
+	}
+	c.looked = c.loop.clock.Now()
+	c.eachOpen(func(cy *cycle) {
+		for _, b := range cy.backlogs {
+			c.loop.queue.Spill(b.host.id)
+		}
+	})
+	for _, r := range c.runs {
+		r.tellFull()
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"forage/archive"
 	"forage/crawl/document"
 	"forage/crawl/scope"
 	"forage/fetch"
+	"forage/graph"
 )
 
 // A job is one request on its way through the pool, and what came of it. The loop fills it in,
@@ -30,6 +32,9 @@ type job struct {
 	err     error // the run was cancelled
 	rules   *fetch.Robots
 	content *document.Content
+
+	at        time.Time // of the answer, as it is recorded
+	recording recording
 
 	asked   bool // the site was asked what it says of what is not there, see cycle.asks
 	missing bool // and this is what it says
@@ -69,6 +74,10 @@ type worker struct {
 	buf    []byte
 	job    *job // that is being done
 
+	exchange fetch.Exchange
+	spool    *archive.Spool        // of exchange; nil: none
+	steps    map[graph.Node]string // to documents, see hops
+
 	streams func(*fetch.Outcome, []byte) (func(io.Reader), bool) // stream, made once for all jobs
 	room    func(int64) bool                                     // holds, the same
 }
@@ -87,8 +96,12 @@ func (w *worker) do(j *job) {
 		}
 		return
 	}
+	j.request.Exchange = w.exchanges(j)
 	if j.work == fetchRobots {
-		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name, &j.request, nil)
+		j.rules, j.out, j.err = w.client.Robots(j.ctx, j.origin.name, &j.request, func(o *fetch.Outcome, err error) {
+			j.at, j.err = j.cycle.crawl().wall(), err
+			w.capture(j, o)
+		})
 		return
 	}
 	w.job, j.read.Room = j, w.room
@@ -97,11 +110,13 @@ func (w *worker) do(j *job) {
 	if j.out = out; err != nil {
 		j.err = err
 	}
+	j.at = j.cycle.crawl().wall()
+	if j.err == nil && j.out.Class == fetch.OK && j.content == nil {
+		j.content = w.reader.Read(j.out, j.read)
+	}
+	w.capture(j, j.out)
 	if j.err != nil || j.out.Class != fetch.OK {
 		return
-	}
-	if j.content == nil {
-		j.content = w.reader.Read(j.out, j.read)
 	}
 	if n := cap(j.out.Body); n <= keptBuffer && n > cap(w.buf) {
 		w.buf = j.out.Body[:0]

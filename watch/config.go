@@ -16,6 +16,7 @@ import (
 
 	"forage/crawl/scope"
 	"forage/fetch"
+	"forage/fetch/use"
 	"forage/internal/units"
 	"forage/revisit"
 	"forage/revisit/paper"
@@ -41,6 +42,7 @@ type Config struct {
 	Tokens    Tokens
 	Limits    Limits
 	Fetch     Fetch
+	Archive   Archive
 	Sites     []Site           // in the order of the file; no two have one name
 	Webhooks  []webhook.Target // no two have one name
 
@@ -74,17 +76,26 @@ type Fetch struct {
 	MaxKept   int    // pages of which links and validators are kept
 }
 
+// Archive is where each answer is kept as it came; Folder "": nowhere. It holds from the start of the process to its end.
+type Archive struct {
+	Folder  string
+	Dedupe  string // all, file, off; "": the default
+	HTTP2   bool
+	Respect *string // a list as of use.ParseRespect; nil: the default
+}
+
 // A Site says what is watched, and how.
 type Site struct {
-	Name      string // as in the store, see scope.Within
-	URL       string
-	Rules     store.Rules
-	When      When
-	Policy    string // of revisits
-	Period    int    // every Nth visit fetches every known document; 0: none
-	MaxNew    int    // new documents that a visit follows; 0: no limit
-	CheckGone float64
-	Fields    []fetch.SiteField // for its host
+	Name       string // as in the store, see scope.Within
+	URL        string
+	Rules      store.Rules
+	When       When
+	Policy     string // of revisits
+	Period     int    // every Nth visit fetches every known document; 0: none
+	MaxNew     int    // new documents that a visit follows; 0: no limit
+	CheckGone  float64
+	Fields     []fetch.SiteField // for its host
+	Unarchived bool              // nothing of it is kept in the archive
 }
 
 // An Error tells what is wrong in a file, and where.
@@ -155,6 +166,29 @@ func (c *Config) read(r *reader, root ast.Node) {
 				},
 				"keep_events": func(n ast.Node) { r.duration(n, &l.KeepEvents) },
 			})
+		},
+		"warc": func(n ast.Node) {
+			a := &c.Archive
+			if t := n.Type(); t != ast.MappingType && t != ast.MappingValueType {
+				r.text(n, &a.Folder, nil)
+				return
+			}
+			r.mapping(n, map[string]func(ast.Node){
+				"dir": func(n ast.Node) { r.text(n, &a.Folder, nil) },
+				"dedupe": func(n ast.Node) {
+					r.text(n, &a.Dedupe, func(s string) error { return oneOf(s, []string{"all", "file", "off"}) })
+				},
+				"http2": func(n ast.Node) { r.yes(n, &a.HTTP2) },
+				"respect": func(n ast.Node) {
+					var words []string
+					r.texts(n, &words, func(s string) error { _, err := use.ParseRespect(s); return err })
+					list := strings.Join(words, ",")
+					a.Respect = &list
+				},
+			})
+			if a.Folder == "" {
+				r.errorf(n, "want dir: the folder of the archive")
+			}
 		},
 		"opt_out": func(n ast.Node) {
 			var all []string
@@ -298,6 +332,11 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 		},
 		"period":  func(n ast.Node) { r.number(n, 1, &k.Period) },
 		"max_new": func(n ast.Node) { r.number(n, 0, &k.MaxNew) },
+		"warc": func(n ast.Node) {
+			kept := true
+			r.yes(n, &kept)
+			k.Unarchived = !kept
+		},
 		"check_gone": func(n ast.Node) {
 			r.value(n, func(s string) (err error) { k.CheckGone, err = parseShare(s); return err })
 		},

@@ -28,6 +28,7 @@ public_url: https://forage.example/f
 public: true
 tokens: {read: [$TOKEN-0123456789abcd, r2-0123456789abcd], write: w$TOKEN-0123456789abcd}
 limits: {fetches_per_day: 200000, bandwidth: 2MiB/s, min_free: 1GiB, keep_events: 90d}
+warc: {dir: /srv/warc, dedupe: file, http2: true, respect: [tdm, noindex]}
 webhooks:
   - {name: team, url: https://hooks.example/f, secret: $SECRET, sites: [news.example], types: [page.new], header: {Authorization: Bearer $TOKEN}}
   - name: chat
@@ -38,7 +39,7 @@ webhooks:
     secret: [MDEy, $SECRET]
 sites:
   - url: https://blog.example/
-  - {url: https://News.example/, budget: 200/day, window: 06:00-23:00 Europe/Berlin, exclude: ['/tag/'], header: {Cookie: "a=$TOKEN"}}
+  - {url: https://News.example/, budget: 200/day, window: 06:00-23:00 Europe/Berlin, exclude: ['/tag/'], header: {Cookie: "a=$TOKEN"}, warc: false}
   - url: https://docs.example/v2/
     every: 6h
     budget: 5
@@ -92,10 +93,12 @@ defaults:
 	if len(fields) != 1 || fields[0].Host != "news.example" || fields[0].Name != "Cookie" || fields[0].Value != "a=t" {
 		t.Errorf("fields %+v", fields)
 	}
+	respect := "tdm,noindex"
 	want := &Config{
 		Listen: "0.0.0.0:80", PublicURL: "https://forage.example/f/", Public: true, Tokens: Tokens{[]string{"t-0123456789abcd", "r2-0123456789abcd"}, []string{"wt-0123456789abcd"}},
-		Limits: Limits{200000, 2 << 20, 1 << 30, 90 * day},
-		Fetch:  Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000},
+		Limits:  Limits{200000, 2 << 20, 1 << 30, 90 * day},
+		Fetch:   Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000},
+		Archive: Archive{"/srv/warc", "file", true, &respect},
 		Webhooks: []webhook.Target{
 			{Name: "team", URL: "https://hooks.example/f", Secrets: []string{"whsec_YTpi"}, Sites: []string{"news.example"}, Types: []store.EventType{store.PageNew}, Header: map[string]string{"Authorization": "Bearer t"}},
 			{Name: "chat", URL: "https://chat.example/$SECRET", Template: "{\"text\": {{json .title}}}\n", Secrets: []string{"MDEy", "whsec_YTpi"},
@@ -104,6 +107,7 @@ defaults:
 		Sites: []Site{
 			site("blog.example", "https://blog.example/", func(*Site) {}),
 			site("news.example", "https://News.example/", func(s *Site) {
+				s.Unarchived = true
 				s.When = When{Budget: Budget{N: 200, PerDay: true}, Window: Window{6 * time.Hour, 23 * time.Hour, berlin}}
 				s.Rules.Exclude = append(s.Rules.Exclude, "/tag/")
 			}),
@@ -144,6 +148,10 @@ func TestParseBad(t *testing.T) {
 		{"limits: {keep_events: 90}", "1:23: limits: keep_events: want a time such as 90d, 6h or 1.5s, got \"90\""},
 		{"limits: {keep_events: -1h}", "1:23: limits: keep_events: want a time such as 90d, 6h or 1.5s, got \"-1h\""},
 		{"limits: {keep_events: 99999999999999d}", "1:23: limits: keep_events: want a time such as 90d, 6h or 1.5s, got \"99999999999999d\""},
+		{"warc: {dedupe: file}", "1:7: warc: want dir: the folder of the archive"},
+		{"warc: {dir: a, dedupe: twice}", "1:24: warc: dedupe: want all, file, off, got \"twice\""},
+		{"warc: {dir: a, respect: [tdm, nofollow]}", "1:31: warc: respect: want a list of noindex, noarchive, tdm, got \"nofollow\""},
+		{"sites:\n  - {url: 'https://a.example/', warc: /srv}", "2:39: warc: want true or false, got \"/srv\""},
 		{"public: yes", "1:9: public: want true or false, got \"yes\""},
 		{"public_url: /x", "1:13: public_url: want a URL such as https://forage.example/"},
 		{"listen: 8080", "1:9: listen: want an address and a port such as 127.0.0.1:8080"},

@@ -43,9 +43,9 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 		var r *crawl.Result
 		var err error
 		if first {
-			r, err = s.Crawl.Run(ctx, []scope.Seed{seed}, crawl.Options{Log: s.Log})
+			r, err = s.Crawl.Run(ctx, []scope.Seed{seed}, crawl.Options{Log: s.Log, Unarchived: w.Unarchived})
 		} else {
-			r, err = s.Crawl.Revisit(ctx, p, crawl.Options{Log: s.Log})
+			r, err = s.Crawl.Revisit(ctx, p, crawl.Options{Log: s.Log, Unarchived: w.Unarchived})
 		}
 		visits <- s.ended(w, r, err, visited{now, seed.Rules, first, full, ctx.Err() != nil})
 	}()

@@ -24,8 +24,8 @@ func exportCmd() *cobra.Command {
 		Short: "Write the store's link graph, a site's history, its URLs, or an archive's index to a file",
 		Long: `Export writes what the store holds to a file. KIND is one of
 
-  cdxj   the index of the WARC files in the folder --warc and below it, a line a capture, sorted;
-         pywb serves them with it. It takes no store
+  cdxj   the index of the WARC files of the store's archive, or in the folder --warc and below
+         it, a line a capture, sorted; pywb serves them with it
   graph  the links as an arc list (u<TAB>v a line), with PATH.urls: number and URL; --fetched-only
          leaves out what is only linked to
   snap   the history of a site as SNAP2, a snapshot a cycle; 'forage replay' serves it
@@ -44,10 +44,7 @@ links: its nodes are numbered anew.`,
 			if fetched && args[0] != "graph" {
 				return usagef("--fetched-only is for 'export graph'; %s has no use for it", args[0])
 			}
-			if (archive != "") != (args[0] == "cdxj") {
-				if archive == "" {
-					return usagef("say which archive with --warc DIR")
-				}
+			if archive != "" && args[0] != "cdxj" {
 				return usagef("--warc is for 'export cdxj'; %s has no use for it", args[0])
 			}
 			if heed.Respect != 0 && args[0] == "cdxj" {
@@ -61,9 +58,8 @@ links: its nodes are numbered anew.`,
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records, %d bytes\n", output, w.Records, w.Bytes)
 				return err
 			}
-			if args[0] == "cdxj" {
-				defer endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), path)()
-				w, err := export.CDXJ(callOf(cmd.Context()).path(archive), path, func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s\n", text) })
+			index := func(folder string) error {
+				w, err := export.CDXJ(folder, path, func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s\n", text) })
 				if errors.Is(err, fs.ErrNotExist) {
 					return usagef("%w", err)
 				}
@@ -71,6 +67,10 @@ links: its nodes are numbered anew.`,
 					return err
 				}
 				return tell(w)
+			}
+			if archive != "" {
+				defer endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), path)()
+				return index(callOf(cmd.Context()).path(archive))
 			}
 			var write func(v *store.View) (export.Written, error)
 			switch args[0] {
@@ -86,6 +86,15 @@ links: its nodes are numbered anew.`,
 					}
 					return export.Snap(v, s, path, heed.keep())
 				}
+			case "cdxj":
+				defer endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), path)()
+				return onStore(cmd, dir, func(v *store.View) error {
+					folder, err := archiveOf(v)
+					if err != nil {
+						return err
+					}
+					return index(folder)
+				})
 			default:
 				return usagef("there is no export %q; known: %s", args[0], strings.Join(kinds, " "))
 			}
@@ -108,7 +117,7 @@ links: its nodes are numbered anew.`,
 	dirFlag(cmd, &dir)
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "", "file to write")
-	f.StringVar(&archive, "warc", "", "cdxj: folder of the archive")
+	f.StringVar(&archive, "warc", "", "cdxj: folder of another archive than the store's")
 	f.StringVar(&site, "site", "", "snap: the site, where the store has several")
 	f.BoolVar(&all, "all", false, "urls: everything known, not only pages")
 	f.BoolVar(&fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")

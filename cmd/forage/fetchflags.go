@@ -36,6 +36,7 @@ type fetchFlags struct {
 	skipped  string
 	kept     int
 	at       timeFlag
+	archive  archiveFlags
 }
 
 func (ff *fetchFlags) add(cmd *cobra.Command) {
@@ -55,12 +56,13 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 	f.DurationVar(&ff.limit, "time-limit", 0, "end after this time with the state saved (0: no limit)")
 	f.StringVar(&ff.skipped, "report-skipped", "", "file for URLs that are not fetched: URL, reason, page with the link")
 	f.IntVar(&ff.kept, "max-kept-pages", 0, "keep links and validators of so many pages, those that most links lead to (0: of all); what was found is never forgotten")
+	ff.archive.add(f)
 	f.Var(&ff.at, "at", "the time to record instead of now, RFC 3339")
 }
 
 // processWide are the flags that hold for all that a process fetches. A command that another
 // process runs goes by those of that process.
-var processWide = []string{"parallel", "at", "user-agent", "contact", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages"}
+var processWide = []string{"parallel", "at", "user-agent", "contact", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages", "warc", "warc-dedupe", "warc-http2", "respect"}
 
 // given returns the process-wide flags of a command line that are not as by default.
 func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
@@ -68,8 +70,8 @@ func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
 	for _, name := range processWide {
 		if f := cmd.Flags().Lookup(name); f.Value.String() != f.DefValue {
 			given[name] = f.Value.String()
-			if name == "cookies" {
-				given[name] = callOf(cmd.Context()).path(ff.cookies)
+			if name == "cookies" || name == "warc" {
+				given[name] = callOf(cmd.Context()).path(f.Value.String())
 			}
 		}
 	}
@@ -144,7 +146,15 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	if _, err := fetch.New(fc); err != nil {
 		return cfg, badInput(err)
 	}
-	return crawl.Config{Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
+	robots := ""
+	if f := cmd.Flags().Lookup("robots"); f != nil {
+		robots = f.Value.String()
+	}
+	kept, err := ff.archive.config(cmd, fc.UserAgent, ff.contact, robots)
+	if err != nil {
+		return cfg, err
+	}
+	return crawl.Config{Archive: kept, Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
 }
 
 // addresses returns the ranges of --allow-private.

@@ -159,6 +159,22 @@ func (w *watchFlags) config(cmd *cobra.Command, c *watch.Config) (cfg crawl.Conf
 	if !given("max-kept-pages") {
 		w.ff.kept = f.MaxKept
 	}
+	if a := &w.ff.archive; !given("warc") && c.Archive.Folder != "" {
+		a.folder = c.Archive.Folder
+		if !given("warc-dedupe") && c.Archive.Dedupe != "" {
+			if err := a.dedupe.Set(c.Archive.Dedupe); err != nil {
+				return cfg, err
+			}
+		}
+		if !given("warc-http2") {
+			a.http2 = c.Archive.HTTP2
+		}
+		if !given("respect") && c.Archive.Respect != nil {
+			if err := a.respect.Set(*c.Archive.Respect); err != nil {
+				return cfg, err
+			}
+		}
+	}
 	var urls []string
 	for _, s := range c.Sites {
 		urls = append(urls, s.URL)

@@ -1,0 +1,428 @@
+// Package archive keeps what a crawl fetches in a folder of WARC files, as bytes, with an index beside each file.
+//
+// Open takes over a folder. Record, which may be called by many goroutines at once, makes the records of one answer; Append adds them
+// to the files, by one goroutine, the one that also commits what the answer means to a store: Flush returns the state of the archive that is
+// to be part of that commit, and Committed tells that it was. Whatever happens between two commits, the archive that is opened
+// with the state of the last one is as it was then: what lies behind is cut off.
+//
+// Files are named forage-DATE-ARCHIVE-NUMBER.warc.gz, with .open behind it until they are whole; no number is given twice. A
+// sorted index, NAME.cdxj, is written when a file is closed.
+package archive
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"forage/internal/atomicfile"
+	"forage/internal/filelock"
+	"forage/warc"
+)
+
+// A Dedupe says where the body of an answer may already be, so that it is not stored once more.
+type Dedupe string
+
+// The values of a Dedupe.
+const (
+	All  Dedupe = "all"  // anywhere in the folder
+	File Dedupe = "file" // in the same file, for tools that read single files
+	Off  Dedupe = "off"  // every answer is stored whole
+)
+
+// ParseDedupe reads a Dedupe.
+func ParseDedupe(s string) (Dedupe, error) {
+	switch d := Dedupe(s); d {
+	case All, File, Off:
+		return d, nil
+	}
+	return "", fmt.Errorf("want all, file or off, got %q", s)
+}
+
+// DefaultLimit is how many bytes a file has at most, unless a single answer has more.
+const DefaultLimit = 1 << 30
+
+// Config says how an archive is written. Folder is needed; the zero value of another field means the default.
+type Config struct {
+	Folder string
+	Dedupe Dedupe                           // "": All
+	Limit  int64                            // bytes of a file; 0: DefaultLimit
+	Info   warc.Fields                      // what each file begins with tells of the crawl
+	Random io.Reader                        // for numbers of records; nil: crypto/rand's
+	Now    func() time.Time                 // for names and what files begin with; nil: time.Now
+	Log    *slog.Logger                     // nil: none
+	Known  func(warc.Digest) (Place, error) // where an answer with such a body is; its error: nowhere. It is called by Record; nil: nowhere
+}
+
+// A Place is where a record begins.
+type Place struct {
+	File   uint32 // number
+	Offset int64
+}
+
+// An InUseError tells that another process, or another store of this one, writes to the folder.
+type InUseError struct{ Folder string }
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("the archive %s is being written to by another process; one at a time may", e.Folder)
+}
+
+// An Archive is a folder that is being written to.
+type Archive struct {
+	cfg     Config
+	lock    *os.File
+	writers chan *warc.Writer // for those who record: as many as there are processors, as each takes a megabyte
+	own     *warc.Writer      // for Append
+	closing sync.WaitGroup    // files that are being closed
+
+	mu     sync.Mutex
+	state  state
+	open   []*file // that records may be added to, the current one last; those before it are full
+	dirty  bool    // something was added since Flush
+	failed error   // of what is done in the background
+}
+
+// state is what a store keeps of its archive.
+type state struct {
+	Folder string     `json:"folder"` // absolute
+	Name   string     `json:"name"`   // in the names of its files: DATE-ARCHIVE
+	Next   uint32     `json:"next"`   // number that the next file gets
+	Open   []openFile `json:"open,omitempty"`
+}
+
+// An openFile is how far a file goes, and its index.
+type openFile struct {
+	File   uint32 `json:"file"`
+	Length int64  `json:"length"`
+	Index  int64  `json:"index"` // -1: there was no room for all of it
+}
+
+// Folder returns the folder of the archive that a state belongs to. The error says that it is none.
+func Folder(encoded []byte) (string, error) {
+	s, err := parseState(encoded)
+	return s.Folder, err
+}
+
+func parseState(encoded []byte) (s state, err error) {
+	if err := json.Unmarshal(encoded, &s); err != nil || s.Folder == "" || s.Name == "" || s.Next == 0 {
+		return s, fmt.Errorf("what the store knows of its archive cannot be read: %.100q", encoded)
+	}
+	return s, nil
+}
+
+// Open takes over the archive in cfg.Folder, which it makes if need be. encoded is the last state that was committed; nil: there is none, and
+// the one that Flush returns now is to be committed before anything is appended, so that its files are known by their names.
+// Files that were open then are cut to what was committed, and closed; what was begun later is removed. A state of another
+// folder has the files there closed, too, and this one begun. Errors: *InUseError; of the files.
+func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
+	cfg.Dedupe, cfg.Limit = cmp.Or(cfg.Dedupe, All), cmp.Or(cfg.Limit, DefaultLimit)
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Folder, err = filepath.Abs(cfg.Folder); err != nil {
+		return nil, err
+	}
+	a := &Archive{cfg: cfg, writers: make(chan *warc.Writer, runtime.GOMAXPROCS(0))}
+	if encoded != nil {
+		if a.state, err = parseState(encoded); err != nil {
+			return nil, err
+		}
+	} else {
+		var id [4]byte
+		if _, err := io.ReadFull(cfg.Random, id[:]); err != nil {
+			return nil, err
+		}
+		a.dirty = true
+		a.state = state{Name: fmt.Sprintf("%s-%x", cfg.Now().UTC().Format("20060102"), id), Next: 1}
+	}
+	if err := atomicfile.Folder(cfg.Folder); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if a.lock, err = lock(cfg.Folder); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			a.lock.Close()
+		}
+	}()
+	if from := a.state.Folder; from != "" && from != cfg.Folder {
+		if err := a.leave(from); err != nil {
+			cfg.Log.Warn("the archive that was written before is left as it is", "folder", from, "err", err)
+		}
+	} else if err := a.recover(cfg.Folder); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	a.state.Folder, a.state.Open = cfg.Folder, nil
+	a.own = warc.NewWriter(nil, cfg.Random)
+	for range cap(a.writers) {
+		a.writers <- warc.NewWriter(nil, cfg.Random)
+	}
+	return a, nil
+}
+
+// lock locks a folder.
+func lock(folder string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(folder, ".forage.lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if err := filelock.Try(f, true); err != nil {
+		f.Close()
+		if err == filelock.ErrLocked {
+			err = &InUseError{folder}
+		}
+		return nil, err
+	}
+	return f, nil
+}
+
+// leave closes the files of a folder that is not written to any more.
+func (a *Archive) leave(folder string) error {
+	if _, err := os.Stat(folder); err != nil {
+		return err
+	}
+	l, err := lock(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.recover(folder), l.Close())
+}
+
+// recover brings a folder to what was committed: nothing of this archive is open then.
+func (a *Archive) recover(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	known := map[string]openFile{}
+	for _, o := range a.state.Open {
+		known[a.name(o.File)+openSuffix] = o
+	}
+	for _, e := range entries {
+		name := e.Name()
+		base, isOpen := strings.CutSuffix(name, openSuffix)
+		switch {
+		case strings.HasPrefix(name, spoolPrefix):
+		case !isOpen || !strings.HasPrefix(name, "forage-"+a.state.Name+"-"):
+			continue
+		case strings.HasSuffix(base, indexSuffix):
+			if _, ok := known[strings.TrimSuffix(base, indexSuffix)+warcSuffix+openSuffix]; ok {
+				continue
+			}
+		default:
+			if o, ok := known[name]; ok {
+				if err := a.cut(folder, o); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				continue
+			}
+		}
+		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut closes a file that was open at the last commit, at the length that it had then.
+func (a *Archive) cut(folder string, o openFile) error {
+	path := filepath.Join(folder, a.name(o.File))
+	w, err := os.OpenFile(path+openSuffix, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	info, err := w.Stat()
+	if err != nil {
+		w.Close()
+		return err
+	}
+	x, err := os.OpenFile(indexOf(path)+openSuffix, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		w.Close()
+		return err
+	}
+	f := &file{number: o.File, path: path, warc: w, size: o.Length, index: x, indexed: o.Index}
+	if info.Size() < o.Length {
+		a.cfg.Log.Warn("the archive lacks what was written last: it ends with the last whole record", "file", path, "bytes", o.Length-info.Size())
+		if f.size, err = whole(w); err != nil {
+			f.close()
+			return err
+		}
+	}
+	if has, err := x.Stat(); err != nil || info.Size() < o.Length || o.Index < 0 || has.Size() < o.Index {
+		if err := errors.Join(err, f.reindex()); err != nil {
+			f.close()
+			return err
+		}
+	}
+	return f.finish()
+}
+
+// whole returns how many bytes whole records take at the beginning of a file.
+func whole(f *os.File) (n int64, err error) {
+	for r := warc.NewReader(f); ; {
+		rec, err := r.Next() // which tells whether the member before it was whole
+		var format *warc.FormatError
+		switch {
+		case errors.As(err, &format):
+			return n, nil
+		case err == io.EOF:
+			info, err := f.Stat()
+			return info.Size(), err
+		case err != nil:
+			return 0, err
+		}
+		n = rec.Offset
+	}
+}
+
+func (a *Archive) name(number uint32) string {
+	return fmt.Sprintf("forage-%s-%05d%s", a.state.Name, number, warcSuffix)
+}
+
+// Append adds what Record made, and returns where it begins. The error is that of a write: nothing was added then, and g may be given
+// once more. O(bytes).
+func (a *Archive) Append(g *Group) (Place, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := g.in
+	if f == nil {
+		if n := len(a.open); n > 0 {
+			f = a.open[n-1]
+		}
+		if f == nil || f.size > f.begins && f.size+g.size > a.cfg.Limit {
+			var err error
+			if f, err = a.begin(); err != nil {
+				return Place{}, err
+			}
+		}
+	}
+	p := Place{f.number, f.size}
+	if err := f.add(g); err != nil {
+		return Place{}, err
+	}
+	g.drop()
+	a.dirty = true
+	return p, nil
+}
+
+// begin begins the next file.
+func (a *Archive) begin() (*file, error) {
+	for {
+		name := a.name(a.state.Next)
+		path := filepath.Join(a.cfg.Folder, name)
+		if _, err := os.Lstat(path); err == nil { // a store that is a copy of an earlier one has not heard of it
+			a.state.Next++
+			continue
+		}
+		f, err := newFile(path, a.state.Next)
+		if errors.Is(err, fs.ErrExist) {
+			a.state.Next++
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.own.Reset(f.warc)
+		if err := a.own.Info(name, a.cfg.Now(), a.cfg.Info); err != nil {
+			f.close()
+			return nil, errors.Join(err, os.Remove(path+openSuffix), os.Remove(indexOf(path)+openSuffix))
+		}
+		f.size = a.own.Written()
+		f.begins = f.size
+		a.state.Next++
+		a.open = append(a.open, f)
+		return f, nil
+	}
+}
+
+// Flush brings what was appended to the disk. It returns the state to commit; nil: that has not changed. The error is that of a
+// write, or of a file that was closed in the background.
+func (a *Archive) Flush() ([]byte, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.failed != nil || !a.dirty {
+		return nil, a.failed
+	}
+	a.state.Open = a.state.Open[:0]
+	for _, f := range a.open {
+		if err := f.flush(); err != nil {
+			return nil, err
+		}
+		o := openFile{f.number, f.size, f.indexed}
+		if len(f.lines) > 0 {
+			o.Index = -1
+		}
+		a.state.Open = append(a.state.Open, o)
+	}
+	a.dirty = false
+	return json.Marshal(a.state)
+}
+
+// Committed tells that the state that Flush returned last was committed: files that are full, and to which nobody wants to add, are closed,
+// in the background.
+func (a *Archive) Committed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.open) < 2 {
+		return
+	}
+	last := a.open[len(a.open)-1]
+	a.open = slices.DeleteFunc(a.open, func(f *file) bool {
+		if f == last || f.waiting > 0 || f.changed {
+			return false
+		}
+		a.closing.Go(func() {
+			if err := f.finish(); err != nil {
+				a.mu.Lock()
+				a.failed = errors.Join(a.failed, err)
+				a.mu.Unlock()
+			}
+		})
+		return true
+	})
+}
+
+// Close closes all files, after the last commit, and gives the folder free. What was appended since is cut off.
+func (a *Archive) Close() error {
+	a.mu.Lock()
+	open := a.open
+	a.open = nil
+	a.mu.Unlock()
+	a.closing.Wait()
+	err := a.failed
+	for _, f := range open {
+		at := slices.IndexFunc(a.state.Open, func(o openFile) bool { return o.File == f.number })
+		if at < 0 {
+			err = errors.Join(err, f.remove())
+			continue
+		}
+		if o := a.state.Open[at]; o.Length != f.size {
+			f.size = o.Length
+			err = errors.Join(err, f.reindex())
+		}
+		err = errors.Join(err, f.finish())
+	}
+	return errors.Join(err, a.lock.Close())
+}
+
+// Spool makes a file in the folder for what does not fit in memory. Closing it removes it.
+func (a *Archive) Spool() (*Spool, error) { return newSpool(a.cfg.Folder) }

@@ -1,0 +1,275 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"forage/archive"
+	"forage/crawl/scope"
+	"forage/fetch"
+	"forage/fetch/use"
+	"forage/graph"
+	"forage/store"
+	"forage/warc"
+)
+
+// An Archive says where each answer is kept as it came, and how. Folder is needed.
+type Archive struct {
+	Folder  string
+	Dedupe  archive.Dedupe
+	Limit   int64 // bytes of a file; 0: archive.DefaultLimit
+	HTTP2   bool  // connections may speak HTTP/2, of which heads are not as they came
+	Respect use.Respect
+	Info    warc.Fields  // what each file tells of the crawl
+	Log     *slog.Logger // nil: none
+}
+
+// openArchive takes over the archive that is to be written, if any.
+func (c *Crawl) openArchive() error {
+	cfg := c.cfg.Archive
+	if cfg == nil {
+		return nil
+	}
+	state, err := c.db.Archive()
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	c.archive, err = archive.Open(archive.Config{
+		Folder: cfg.Folder, Dedupe: cfg.Dedupe, Limit: cfg.Limit, Info: cfg.Info, Log: cfg.Log, Now: c.wall,
+		Known: func(d warc.Digest) (archive.Place, error) {
+			at, err := c.db.Payload(d)
+			return archive.Place(at), err
+		},
+	}, state)
+	if err != nil {
+		return err
+	}
+	c.db.KeepArchive(c.archive.Flush, c.archive.Committed)
+	if err := c.db.Commit(); err != nil {
+		return errors.Join(err, c.archive.Close())
+	}
+	return nil
+}
+
+// wall is the time that is recorded.
+func (c *Crawl) wall() time.Time {
+	if !c.cfg.At.IsZero() {
+		return c.cfg.At
+	}
+	return c.loop.clock.Wall()
+}
+
+// A recording is what an answer needs to know to be kept in an archive, and what came of that. The loop fills in the first part.
+type recording struct {
+	to     *archive.Archive // nil: nothing is kept
+	cycle  store.Cycle
+	from   graph.Node // that led here; graph.None: nothing did
+	via    store.LinkKind
+	use    string // what the site said when the document was fetched last
+	robots use.Said
+
+	groups []*archive.Group
+	err    error
+}
+
+// record has what comes of a job be kept.
+func (c *cycle) record(j *job) {
+	crawl := c.crawl()
+	if crawl.archive == nil || c.run.opt.Unarchived {
+		return
+	}
+	r := &j.recording
+	r.to, r.cycle, r.from = crawl.archive, c.rec.Cycle, graph.None
+	if !j.isDocument() {
+		return
+	}
+	d := j.doc
+	r.from, r.via, r.use = d.FoundOn, d.Via, d.Use
+	if rules := j.host.origin(scope.Origin(d.URL)).rules; rules != nil {
+		r.robots = rules.Said(j.request.URL)
+	}
+}
+
+// exchanges returns where the worker has what goes over the wire for a job be noted; nil: nowhere.
+func (w *worker) exchanges(j *job) *fetch.Exchange {
+	a := j.recording.to
+	if a == nil {
+		return nil
+	}
+	x := &w.exchange
+	x.HTTP2 = j.cycle.crawl().cfg.Archive.HTTP2
+	x.Spill = func() (io.ReadWriteSeeker, error) {
+		s, err := a.Spool()
+		w.spool = s
+		return s, err
+	}
+	return x
+}
+
+// capture makes the records of an answer.
+func (w *worker) capture(j *job, o *fetch.Outcome) {
+	x := &w.exchange
+	if j.recording.to == nil {
+		return
+	}
+	if j.err == nil && x.Head != nil {
+		j.recording.err = errors.Join(j.recording.err, w.keep(j, o))
+	}
+	x.Close()
+	if w.spool != nil {
+		w.spool.Close()
+		w.spool = nil
+	}
+}
+
+func (w *worker) keep(j *job, o *fetch.Outcome) error {
+	x, r, crawl := &w.exchange, &j.recording, j.cycle.crawl()
+	if x.Err != nil {
+		return x.Err
+	}
+	u := said(o, j.content, r.use, r.robots)
+	if crawl.cfg.Archive.Respect.LeavesOut(u) {
+		return nil
+	}
+	took := o.Elapsed.Truncate(time.Millisecond)
+	c := &warc.Capture{
+		URI: o.URL, Date: j.at.Add(-took), IP: o.Addr.Addr(), Protocol: x.Protocol,
+		Request: x.Sent, Head: x.Head, Chunked: x.Chunked, Truncated: truncated(x.Cut),
+	}
+	c.Body, c.Size = x.Body()
+	c.Metadata = append(w.led(&crawl.db.View, r),
+		warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(took.Milliseconds(), 10)},
+		warc.Field{Name: "cycle", Value: strconv.Itoa(int(r.cycle))})
+	for line := range strings.Lines(u.String()) {
+		c.Metadata = append(c.Metadata, warc.Field{Name: "use", Value: strings.TrimSpace(line)})
+	}
+	var last *archive.Place
+	if o.Class == fetch.NotModified {
+		if at, err := crawl.db.Capture(j.id); err == nil {
+			last = (*archive.Place)(&at)
+		}
+	}
+	g, err := r.to.Record(c, last)
+	if err != nil {
+		return err
+	}
+	r.groups = append(r.groups, g)
+	return nil
+}
+
+// truncated is the word of the WARC format for why a body is not whole.
+func truncated(c fetch.Cut) string {
+	switch c {
+	case fetch.CutLong:
+		return "length"
+	case fetch.CutTime:
+		return "time"
+	case fetch.CutShort:
+		return "disconnect"
+	}
+	return ""
+}
+
+// led tells what led to a document: the page before it, and, as Heritrix does, a letter for each step from a seed. O(steps), of
+// which the worker knows many.
+func (w *worker) led(v *store.View, r *recording) warc.Fields {
+	if r.from == graph.None {
+		return nil
+	}
+	from, err := v.Doc(r.from)
+	if err != nil {
+		return nil
+	}
+	return warc.Fields{{Name: "via", Value: from.URL}, {Name: "hopsFromSeed", Value: w.hops(v, from) + hop(r.via)}, {Name: "link", Value: r.via.String()}}
+}
+
+// mostHops bounds the steps that are told, manyHops the documents of which a worker knows them.
+const (
+	mostHops = 100
+	manyHops = 1 << 12
+)
+
+func (w *worker) hops(v *store.View, d *store.Doc) string {
+	if known, ok := w.steps[d.ID]; ok {
+		return known
+	}
+	text, id := "", d.ID
+	for len(text) < mostHops && d.FoundOn != graph.None {
+		text = hop(d.Via) + text
+		if known, ok := w.steps[d.FoundOn]; ok {
+			text = known + text
+			break
+		}
+		var err error
+		if d, err = v.Doc(d.FoundOn); err != nil {
+			break
+		}
+	}
+	if w.steps == nil || len(w.steps) >= manyHops {
+		w.steps = map[graph.Node]string{}
+	}
+	w.steps[id] = text
+	return text
+}
+
+// hop is the letter of a step.
+func hop(k store.LinkKind) string {
+	switch k {
+	case store.ViaRedirect, store.ViaRefresh:
+		return "R"
+	case store.ViaFrame:
+		return "E"
+	case store.ViaSitemap, store.ViaFeed:
+		return "M"
+	}
+	return "L"
+}
+
+// archived adds what was recorded of a job to the archive. The error says that there is no room for it: it is as if nobody had
+// asked.
+func (c *Crawl) archived(j *job) error {
+	r := &j.recording
+	if r.err == nil {
+		for _, g := range r.groups {
+			at, err := r.to.Append(g)
+			if err != nil {
+				r.err = err
+				break
+			}
+			if g.Original == nil {
+				if g.Holds {
+					c.fail(c.db.PutPayload(g.Digest, store.Capture(at)))
+				}
+			} else {
+				at = *g.Original
+			}
+			if j.isDocument() && (j.out.Class == fetch.OK || j.out.Class == fetch.NotHTML) {
+				c.fail(c.db.PutCapture(j.id, store.Capture(at)))
+			}
+		}
+	}
+	if r.err == nil {
+		return nil
+	}
+	r.drop()
+	if errors.Is(r.err, syscall.ENOSPC) || errors.Is(r.err, syscall.EDQUOT) {
+		c.pause(fmt.Errorf("archive: %w", r.err))
+	} else {
+		c.fail(fmt.Errorf("archive: %w", r.err))
+	}
+	return r.err
+}
+
+// drop gives up what was recorded.
+func (r *recording) drop() {
+	for _, g := range r.groups {
+		g.Drop()
+	}
+	r.groups = nil
+}
