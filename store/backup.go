@@ -3,12 +3,10 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -26,51 +24,21 @@ import (
 // the tables are copied at once, and ctx is looked at afterwards. Errors: what the file system says; of ctx;
 // ErrClosed once EndReads has been called. O(bytes).
 func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
-	if err := vacant(to); err != nil {
-		return 0, err
-	}
-	if behind, err := filepath.EvalSymlinks(to); err == nil {
-		to = behind
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
 	if err := db.reads.enter(); err != nil {
 		return 0, err
 	}
 	defer db.reads.leave()
-	parent, name := filepath.Split(filepath.Clean(to))
-	if parent = filepath.Clean(parent); parent == "" {
-		parent = "."
-	}
-	if err := atomicfile.Folder(parent); err != nil {
-		return 0, err
-	}
-	if err := removeParts(parent, name); err != nil {
-		return 0, err
-	}
-	part, err := os.MkdirTemp(parent, "."+name+".*"+partSuffix)
+	err = atomicfile.CreateFolder(to, func(part string) (err error) {
+		folder := filepath.Join(part, "documents")
+		if bytes, err = db.copyTo(ctx, folder); err != nil {
+			return err
+		}
+		return errors.Join(ctx.Err(), atomicfile.SyncFolder(folder))
+	})
 	if err != nil {
 		return 0, err
 	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(part)
-		}
-	}()
-	if err := os.Chmod(part, 0o755); err != nil {
-		return 0, err
-	}
-	folder := filepath.Join(part, "documents")
-	if bytes, err = db.copyTo(ctx, folder); err != nil {
-		return 0, err
-	}
-	if err := errors.Join(ctx.Err(), atomicfile.SyncFolder(folder), atomicfile.SyncFolder(part)); err != nil {
-		return 0, err
-	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // not every system puts one folder in the place of another
-		return 0, err
-	}
-	return bytes, errors.Join(os.Rename(part, to), atomicfile.SyncFolder(parent))
+	return bytes, nil
 }
 
 // copyTo copies the database to a new folder.
@@ -117,37 +85,6 @@ func size(folder string) (bytes int64, err error) {
 		bytes += info.Size()
 	}
 	return bytes, err
-}
-
-// partSuffix ends the names of folders of backups that are not whole.
-const partSuffix = ".part"
-
-// removeParts removes what backups to the folder name in parent left that were killed.
-func removeParts(parent, name string) error {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), "."+name+".") && strings.HasSuffix(e.Name(), partSuffix) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
-		}
-	}
-	return err
-}
-
-// vacant returns an error that wraps fs.ErrExist where something is in the way of a new folder.
-func vacant(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case len(entries) > 0:
-		return fmt.Errorf("%s: %w, and holds %s; a backup wants a new or empty folder", dir, fs.ErrExist, entries[0].Name())
-	}
-	return nil
 }
 
 // freeze returns a folder that holds the database as it is committed, and does not change until done is called.

@@ -136,7 +136,7 @@ func TestBackupNot(t *testing.T) {
 	if _, err := db.Backup(ctx, filepath.Join(parent, "new")); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	killed := filepath.Join(parent, ".new.123"+partSuffix)
+	killed := filepath.Join(parent, ".new.123.part")
 	if err := os.MkdirAll(filepath.Join(killed, "documents"), 0o755); err != nil {
 		t.Fatal(err)
 	}

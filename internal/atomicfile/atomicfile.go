@@ -3,11 +3,13 @@
 //
 // Create is for one file. New is for several that are written side by side. Both write to a
 // temporary file in the same folder; before it takes its name it is synced, and after that the
-// folder is: who returns from Create or Commit may say that the file is there.
+// folder is: who returns from Create or Commit may say that the file is there. CreateFolder is
+// for a folder of files that belong together.
 package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -129,6 +131,71 @@ func missingFolders(dir string) (missing []string) {
 	}
 }
 
+// partSuffix ends the names of folders that are not whole.
+const partSuffix = ".part"
+
+// CreateFolder makes the folder dir with what fill puts into the one that it is called with, which stands beside dir until fill has
+// returned: dir appears whole or not at all. fill syncs the files that it makes, and folders in which it makes them. dir must
+// not be there, or be empty; where it is a link to an empty folder, that one is replaced and the link stays. What a run that was killed
+// left of it is removed. Errors: one that wraps fs.ErrExist where something is in the way; of fill; of the system.
+func CreateFolder(dir string, fill func(part string) error) (err error) {
+	if err := Vacant(dir); err != nil {
+		return err
+	}
+	if behind, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = behind
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir = filepath.Clean(dir)
+	parent, name := filepath.Dir(dir), filepath.Base(dir)
+	if err := Folder(parent); err != nil {
+		return err
+	}
+	if err := RemoveLeft(dir); err != nil {
+		return err
+	}
+	part, err := os.MkdirTemp(parent, "."+name+".*"+partSuffix)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(part)
+		}
+	}()
+	if err := os.Chmod(part, 0o755); err != nil {
+		return err
+	}
+	if err := fill(part); err != nil {
+		return err
+	}
+	if err := SyncFolder(part); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // not every system puts one folder in the place of another
+		return err
+	}
+	return errors.Join(os.Rename(part, dir), SyncFolder(parent))
+}
+
+// Vacant returns an error that wraps fs.ErrExist where something is in the way of a new folder.
+func Vacant(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s: %w, and is no folder; want a new or empty one", dir, fs.ErrExist)
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return fmt.Errorf("%s: %w, and holds %s; want a new or empty folder", dir, fs.ErrExist, entries[0].Name())
+	}
+	return nil
+}
+
 // SyncFolder returns when the names in a folder are on the disk. It does nothing where the user
 // may not read the folder, or the system cannot sync one.
 func SyncFolder(dir string) error {
@@ -149,8 +216,8 @@ func SyncFolder(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// RemoveLeft removes the unfinished files of path, .NAME.NUMBER.tmp beside it, of runs that were
-// killed. A run that still writes path loses to the one that calls this.
+// RemoveLeft removes the unfinished files and folders of path, .NAME.NUMBER.tmp and .NAME.NUMBER.part beside it, of runs that
+// were killed. A run that still writes path loses to the one that calls this.
 func RemoveLeft(path string) error {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -162,11 +229,15 @@ func RemoveLeft(path string) error {
 	}
 	for _, e := range entries {
 		number, begins := strings.CutPrefix(e.Name(), "."+name+".")
-		number, ends := strings.CutSuffix(number, ".tmp")
-		if !begins || !ends || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+		suffix, remove := ".tmp", os.Remove
+		if e.IsDir() {
+			suffix, remove = partSuffix, os.RemoveAll
+		}
+		number, ends := strings.CutSuffix(number, suffix)
+		if !begins || !ends || number == "" || strings.Trim(number, "0123456789") != "" || !e.IsDir() && !e.Type().IsRegular() {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,52 @@ func TestDevice(t *testing.T) {
 	}
 	if err := Write(filepath.Join(t.TempDir(), "missing", "file"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("in a folder that is missing: %v", err)
+	}
+}
+
+// TestCreateFolder: a folder appears whole, or there is none; what is there stays as it is.
+func TestCreateFolder(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "a", "dir")
+	fill := func(part string) error { return Write(filepath.Join(part, "file"), []byte("one")) }
+	names := func() (all []string) {
+		entries, err := os.ReadDir(filepath.Dir(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			all = append(all, e.Name())
+		}
+		return all
+	}
+	broken := errors.New("broken")
+	if err := CreateFolder(dir, func(part string) error { return errors.Join(fill(part), broken) }); !errors.Is(err, broken) {
+		t.Errorf("CreateFolder = %v, want the error of fill", err)
+	}
+	if got := names(); got != nil {
+		t.Errorf("left: %q", got)
+	}
+	for _, left := range []string{".dir.123.part", ".dir.x.part", ".dirt.123.part"} {
+		if err := os.MkdirAll(filepath.Join(parent, "a", left, "sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil { // empty: it is taken
+		t.Fatal(err)
+	}
+	if err := CreateFolder(dir, fill); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(); !slices.Equal(got, []string{".dir.x.part", ".dirt.123.part", "dir"}) {
+		t.Errorf("the folder holds %q", got)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(b) != "one" {
+		t.Errorf("%q, %v", b, err)
+	}
+	for _, taken := range []string{dir, filepath.Join(dir, "file")} {
+		if err := CreateFolder(taken, func(string) error { t.Error("it is filled"); return nil }); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: %v", taken, err)
+		}
 	}
 }
 
