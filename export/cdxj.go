@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,22 +18,33 @@ import (
 // later; else the file is read. What of a file cannot be indexed is told to note, and left out. Errors: of the files; where there is no
 // WARC file at all. Memory: 32 MiB, and 64 KiB for each 32 MiB of lines.
 func CDXJ(folder, path string, note func(text string)) (w Written, err error) {
-	files, err := warcFiles(folder)
-	if err != nil {
-		return w, err
-	}
 	l := linesort.New(path, held)
 	defer l.Close()
-	for _, file := range files {
-		if err := captures(file, l, &w, note); err != nil {
-			return w, fmt.Errorf("%s: %w", file, err)
-		}
+	if err := archived(folder, l, &w, note); err != nil {
+		return w, err
 	}
 	if err := arcs.Create(path, l.Write); err != nil {
 		return w, err
 	}
 	return w, w.add(path)
 }
+
+// archived adds the lines of an archive.
+func archived(folder string, l *linesort.Lines, w *Written, note func(string)) error {
+	files, err := warcFiles(folder)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := captures(file, l, w, note); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// errNoWARC says that an archive has no file that is whole.
+var errNoWARC = errors.New("there is no WARC file")
 
 // warcFiles returns the WARC files in a folder and below it, by path.
 func warcFiles(folder string) (files []string, err error) {
@@ -43,7 +55,7 @@ func warcFiles(folder string) (files []string, err error) {
 		return err
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("there is no WARC file in %s", folder)
+		err = fmt.Errorf("%w in %s", errNoWARC, folder)
 	}
 	return files, err
 }

@@ -1,5 +1,5 @@
-// Package export writes what leaves a store: the list of its URLs, the graph of its links, the
-// history of a site; and the index of an archive.
+// Package export writes what leaves a store: all of it as tables, the list of its URLs, the graph of
+// its links, the history of a site; and the index of an archive.
 //
 // Every function takes a view of a store, which may be in use by a running crawl, or the folder of an archive, and a path.
 // A path that ends in .gz or .zst is compressed; a file appears under its name when it is
@@ -21,7 +21,7 @@ import (
 
 // Written tells what an export wrote.
 type Written struct {
-	Records uint64 // URLs, arcs, snapshots, or captures
+	Records uint64 // URLs, arcs, snapshots, captures, or rows of all tables
 	Bytes   int64  // on disk, all files together
 }
 

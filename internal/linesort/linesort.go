@@ -94,14 +94,19 @@ func (l *Lines) spill() error {
 // Write writes all lines. Memory: 64 KiB for each time that they did not fit.
 func (l *Lines) Write(to io.Writer) error {
 	w := bufio.NewWriter(to)
-	return errors.Join(l.write(w), w.Flush())
+	err := l.Each(func(line []byte) error {
+		_, err := w.Write(line)
+		return err
+	})
+	return errors.Join(err, w.Flush())
 }
 
-func (l *Lines) write(w io.Writer) error {
+// Each calls do with all lines, each good until it returns, and ends with its first error. Memory: as Write.
+func (l *Lines) Each(do func(line []byte) error) error {
 	if l.file == nil {
 		l.sort()
 		for _, s := range l.all {
-			if _, err := w.Write(l.text[s.from:s.to]); err != nil {
+			if err := do(l.text[s.from:s.to]); err != nil {
 				return err
 			}
 		}
@@ -126,7 +131,7 @@ func (l *Lines) write(w io.Writer) error {
 	}
 	for h.Len() > 0 {
 		r := h.Items[0]
-		if _, err := w.Write(r.line); err != nil {
+		if err := do(r.line); err != nil {
 			return err
 		}
 		var err error

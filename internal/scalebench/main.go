@@ -27,7 +27,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -92,60 +91,6 @@ func (b *bench) run(only string) (err error) {
 	return b.Run(b.rows(), only)
 }
 
-// A use is what a process took.
-type use struct {
-	cpu     time.Duration
-	memory  int64 // the most that was resident, bytes
-	written int64 // bytes
-}
-
-// measure runs cmd to its end.
-func measure(cmd *exec.Cmd) (u use, err error) {
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		return u, err
-	}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for tick := time.NewTicker(100 * time.Millisecond); ; {
-			u.memory = max(u.memory, resident(cmd.Process.Pid))
-			select {
-			case <-done:
-				tick.Stop()
-				return
-			case <-tick.C:
-			}
-		}
-	})
-	err = cmd.Wait()
-	close(done)
-	wg.Wait()
-	if err != nil {
-		text := stderr.String()
-		return u, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args[:min(2, len(cmd.Args))], " "), err, text[max(0, len(text)-1000):])
-	}
-	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		u.written = ru.Oublock * 512
-		u.memory = max(u.memory, ru.Maxrss<<10) // of what ends between two looks; this program itself, which the system counts in, is small
-	}
-	return u, nil
-}
-
-// resident returns VmHWM of a process in bytes, 0 where it is not there.
-func resident(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	var kB int64
-	fmt.Sscan(rest, &kB)
-	return kB << 10
-}
-
 // bytesIn is how much the files below a folder take.
 func bytesIn(dir string) (n int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -195,12 +140,12 @@ func (b *bench) crawl(store, url string, more ...string) *exec.Cmd {
 }
 
 // visit crawls a site of pages of 2 kB with so many links each.
-func (b *bench) visit(store string, pages, links int, more ...string) (u use, err error) {
+func (b *bench) visit(store string, pages, links int, more ...string) (u asked.Use, err error) {
 	url, stop, err := b.site(pages, links)
 	if err != nil {
 		return u, err
 	}
-	u, err = measure(b.crawl(store, url, more...))
+	u, err = asked.Measure(b.crawl(store, url, more...))
 	return u, errors.Join(err, stop())
 }
 
@@ -217,7 +162,7 @@ func (b *bench) small(pages, links, fetch int) (float64, error) {
 		if err := errors.Join(err, os.RemoveAll(store)); err != nil {
 			return 0, err
 		}
-		each = append(each, u.cpu.Seconds()/float64(fetch))
+		each = append(each, u.CPU.Seconds()/float64(fetch))
 	}
 	slices.Sort(each)
 	return each[1], nil
@@ -235,7 +180,7 @@ func (b *bench) million() error {
 	if err != nil {
 		return err
 	}
-	u, err := measure(b.crawl(store, url))
+	u, err := asked.Measure(b.crawl(store, url))
 	if err != nil {
 		return errors.Join(err, stop())
 	}
@@ -247,21 +192,21 @@ func (b *bench) million() error {
 	if err != nil {
 		return errors.Join(err, stop())
 	}
-	each := u.cpu.Seconds() / float64(n)
+	each := u.CPU.Seconds() / float64(n)
 	b.Tell("CPU for a page of a small site", (before+after)/2*1e6, "us", 0)
 	b.Tell(fmt.Sprintf("CPU for each of %d pages", n), each*1e6, "us", 0)
 	b.Tell("  against a small site", 2*each/(before+after), "x", 1.25)
-	b.Tell("  bytes written for each (blocks that the system counts)", float64(u.written)/float64(n), "B", 900)
+	b.Tell("  bytes written for each (blocks that the system counts)", float64(u.Written)/float64(n), "B", 900)
 	b.Tell("  bytes of the store for each", float64(size)/float64(n), "B", 0)
-	b.Tell("  memory", float64(u.memory)/1e6, "MB", 200)
+	b.Tell("  memory", float64(u.Memory)/1e6, "MB", 200)
 	for range 3 { // what the first ones have to make is there then
-		u, err = measure(b.on(store, "revisit", "--budget", "100", "--delay", "0", "--allow-private", "127.0.0.0/8"))
+		u, err = asked.Measure(b.on(store, "revisit", "--budget", "100", "--delay", "0", "--allow-private", "127.0.0.0/8"))
 		if err != nil {
 			return errors.Join(err, stop())
 		}
 	}
-	b.Tell("revisit --budget 100 of it, the third: CPU", u.cpu.Seconds(), "s", 1)
-	b.Tell("  memory", float64(u.memory)/1e6, "MB", 150)
+	b.Tell("revisit --budget 100 of it, the third: CPU", u.CPU.Seconds(), "s", 1)
+	b.Tell("  memory", float64(u.Memory)/1e6, "MB", 150)
 	if err := errors.Join(stop(), b.commands(store, url)); err != nil {
 		return err
 	}
@@ -275,7 +220,7 @@ func (b *bench) commands(store, url string) error {
 		{"pages"}, {"pages", "--json"}, {"pages", "--format", "csv"}, {"pages", "--kind", "content", "--match", "7$"}, {"pages", "--changed-since", "1"},
 		{"status", "--json"}, {"explain", url}, {"check"}, {"export", "urls", "-o", file}, {"export", "graph", "-o", file}, {"export", "snap", "-o", file},
 	} {
-		u, err := measure(b.on(store, args...))
+		u, err := asked.Measure(b.on(store, args...))
 		if err != nil {
 			return err
 		}
@@ -285,7 +230,7 @@ func (b *bench) commands(store, url string) error {
 		} else if args[0] == "explain" {
 			what = "explain"
 		}
-		b.Tell(fmt.Sprintf("%s: CPU (memory %d MB)", what, u.memory/1e6), u.cpu.Seconds(), "s", 5)
+		b.Tell(fmt.Sprintf("%s: CPU (memory %d MB)", what, u.Memory/1e6), u.CPU.Seconds(), "s", 5)
 	}
 	return nil
 }
@@ -308,28 +253,28 @@ func (b *bench) tenMillion() (err error) {
 		return err
 	}
 	store := filepath.Join(b.tmp, "ten")
-	u, err := measure(b.crawl(store, url, "--max-total", fmt.Sprint(fetch)))
+	u, err := asked.Measure(b.crawl(store, url, "--max-total", fmt.Sprint(fetch)))
 	if err != nil {
 		return err
 	}
-	b.Tell(fmt.Sprintf("CPU for each of %d pages of %d", fetch, n), u.cpu.Seconds()/float64(fetch)*1e6, "us", 0)
-	b.Tell("  against a fifth of a small site", u.cpu.Seconds()/float64(fetch)/each, "x", 1.5)
-	b.Tell("  memory", float64(u.memory)/1e6, "MB", 600)
-	b.Tell("  bytes written for each", float64(u.written)/float64(fetch), "B", 0)
+	b.Tell(fmt.Sprintf("CPU for each of %d pages of %d", fetch, n), u.CPU.Seconds()/float64(fetch)*1e6, "us", 0)
+	b.Tell("  against a fifth of a small site", u.CPU.Seconds()/float64(fetch)/each, "x", 1.5)
+	b.Tell("  memory", float64(u.Memory)/1e6, "MB", 600)
+	b.Tell("  bytes written for each", float64(u.Written)/float64(fetch), "B", 0)
 	for _, after := range []string{"a clean stop", "kill -9"} {
 		u, took, err := b.resume(store, url, first)
 		if err != nil {
 			return err
 		}
 		b.Tell("resuming it after "+after+": to the first connection", took.Seconds(), "s", 5)
-		b.Tell("  CPU until then", u.cpu.Seconds(), "s", 0)
-		b.Tell("  memory", float64(u.memory)/1e6, "MB", 600)
+		b.Tell("  CPU until then", u.CPU.Seconds(), "s", 0)
+		b.Tell("  memory", float64(u.Memory)/1e6, "MB", 600)
 	}
 	return os.RemoveAll(store)
 }
 
 // resume goes on with a crawl and kills it at its first connection, which comes after took.
-func (b *bench) resume(store, url string, first *atomic.Int64) (u use, took time.Duration, err error) {
+func (b *bench) resume(store, url string, first *atomic.Int64) (u asked.Use, took time.Duration, err error) {
 	cmd := b.crawl(store, url)
 	first.Store(0)
 	began := time.Now()
@@ -337,14 +282,14 @@ func (b *bench) resume(store, url string, first *atomic.Int64) (u use, took time
 		return u, 0, err
 	}
 	for ; first.Load() == 0 && time.Since(began) < 10*time.Minute; time.Sleep(10 * time.Millisecond) {
-		u.memory = max(u.memory, resident(cmd.Process.Pid))
+		u.Memory = max(u.Memory, asked.Resident(cmd.Process.Pid))
 	}
 	if first.Load() == 0 {
 		err = errors.New("no connection within ten minutes")
 	}
 	err = errors.Join(err, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
-	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	u.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return u, time.Unix(0, first.Load()).Sub(began), err
 }
 

@@ -1,0 +1,120 @@
+// Formatbench measures what it takes to write what is in a store in formats of others, and prints beside each figure what is asked of it.
+//
+//	go run ./internal/formatbench
+//	go run ./internal/formatbench -only parquet -quick
+//
+// The program that is measured has one core (GOMAXPROCS=1); CPU time is its user and system time, memory the most that it held at a
+// time. Stores are made by a process of their own, without a crawl. -quick divides the sizes by ten. What is written goes into a
+// folder that is removed at the end.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"forage/internal/asked"
+)
+
+func main() {
+	b := &bench{Table: asked.Table{Out: os.Stdout}}
+	only := flag.String("only", "", "measure this row alone: "+asked.Names(b.rows()))
+	flag.BoolVar(&b.Quick, "quick", false, "sizes divided by ten, for a look")
+	flag.StringVar(&b.forage, "forage", "", "the program to measure; empty builds ./cmd/forage")
+	store := flag.String("store", "", "only make a store of -pages pages in this folder")
+	pages := flag.Int("pages", 0, "see -store")
+	flag.Parse()
+	err := error(nil)
+	if *store != "" {
+		err = makeStore(*store, *pages)
+	} else {
+		err = b.run(*only)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "formatbench:", err)
+		os.Exit(1)
+	}
+}
+
+// A bench is one call of the program.
+type bench struct {
+	asked.Table
+	forage string
+	tmp    string
+}
+
+// rows are what can be measured, in the order in which it is.
+func (b *bench) rows() []asked.Row {
+	return []asked.Row{
+		{Name: "parquet", Run: b.parquet},
+	}
+}
+
+func (b *bench) run(only string) (err error) {
+	if err := asked.Know(b.rows(), only); err != nil {
+		return err
+	}
+	if b.tmp, err = os.MkdirTemp("", "formatbench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.tmp)
+	if b.forage == "" {
+		b.forage = filepath.Join(b.tmp, "forage")
+		cmd := exec.Command("go", "build", "-o", b.forage, "./cmd/forage")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("go build ./cmd/forage: %w", err)
+		}
+	}
+	return b.Run(b.rows(), only)
+}
+
+// one is a command of forage on one core.
+func (b *bench) one(args ...string) *exec.Cmd {
+	cmd := exec.Command(b.forage, args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	return cmd
+}
+
+// store makes a store of so many pages.
+func (b *bench) store(pages int) (dir string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(b.tmp, fmt.Sprint("store-", pages))
+	_, err = asked.Measure(exec.Command(self, "-store", dir, "-pages", fmt.Sprint(pages)))
+	return dir, err
+}
+
+// parquet writes the tables of a store.
+func (b *bench) parquet() error {
+	n := b.Size(1_000_000)
+	store, err := b.store(n)
+	if err != nil {
+		return err
+	}
+	out := filepath.Join(b.tmp, "tables")
+	u, err := asked.Measure(b.one("export", "parquet", "--dir", store, "-o", out))
+	if err != nil {
+		return err
+	}
+	b.Tell(fmt.Sprintf("export parquet of %d pages and %d links: CPU", n, n*linksOf), u.CPU.Seconds(), "s", 60)
+	b.Tell("  memory", float64(u.Memory)/1e6, "MB", 300)
+	size := int64(0)
+	files, err := os.ReadDir(out)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			return err
+		}
+		size += info.Size()
+	}
+	b.Tell("  of files for each page", float64(size)/float64(n), "B", 0)
+	return os.RemoveAll(store)
+}
