@@ -2,7 +2,7 @@
 //
 // Open takes over a folder. Record, which may be called by many goroutines at once, makes the records of one answer; Append adds them
 // to the files, by one goroutine, the one that also commits what the answer means to a store: Flush returns the state of the archive that is
-// to be part of that commit, and Committed tells that it was. Whatever happens between two commits, the archive that is opened
+// to be part of that commit, and Committed tells that it is on the disk. Whatever happens between two commits, the archive that is opened
 // with the state of the last one is as it was then: what lies behind is cut off.
 //
 // Files are named forage-DATE-ARCHIVE-NUMBER.warc.gz, with .open behind it until they are whole; no number is given twice. A
@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"forage/internal/atomicfile"
@@ -84,19 +85,23 @@ type Archive struct {
 	lock    *os.File
 	writers chan *warc.Writer // for those who record: as many as there are processors, as each takes a megabyte
 	own     *warc.Writer      // for Append
+	finish  func(*file) error // closes a file; tests have others
 	closing sync.WaitGroup    // files that are being closed
 
-	mu     sync.Mutex
-	state  state
-	open   []*file // that records may be added to, the current one last; those before it are full
-	dirty  bool    // something was added since Flush
-	failed error   // of what is done in the background
+	mu        sync.Mutex
+	state     state
+	open      []*file // without their names yet: the current one last; those before it are full
+	dirty     bool    // something was added since Flush
+	flushed   uint64  // states that Flush has returned
+	committed uint64  // of them, those that are on the disk
+	failed    error   // of what is done in the background
 }
 
 // state is what a store keeps of its archive.
 type state struct {
 	Folder string     `json:"folder"` // absolute
 	Name   string     `json:"name"`   // in the names of its files: DATE-ARCHIVE
+	First  uint32     `json:"first"`  // number of the first file in the folder, which need not have been the first one; 0: 1
 	Next   uint32     `json:"next"`   // number that the next file gets
 	Open   []openFile `json:"open,omitempty"`
 }
@@ -114,6 +119,29 @@ func Folder(encoded []byte) (string, error) {
 	return s.Folder, err
 }
 
+// Missing returns the names of the files that are gone from the folder of the archive that a state belongs to, with their indexes. The error is that
+// of Folder, or of the folder.
+func Missing(encoded []byte) (names []string, err error) {
+	s, err := parseState(encoded)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(s.Folder)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		there[e.Name()] = true
+	}
+	for n := max(s.First, 1); n < s.Next; n++ {
+		if name := s.file(n); !there[name] && !there[name+openSuffix] && !there[indexOf(name)] {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 func parseState(encoded []byte) (s state, err error) {
 	if err := json.Unmarshal(encoded, &s); err != nil || s.Folder == "" || s.Name == "" || s.Next == 0 {
 		return s, fmt.Errorf("what the store knows of its archive cannot be read: %.100q", encoded)
@@ -123,8 +151,8 @@ func parseState(encoded []byte) (s state, err error) {
 
 // Open takes over the archive in cfg.Folder, which it makes if need be. encoded is the last state that was committed; nil: there is none, and
 // the one that Flush returns now is to be committed before anything is appended, so that its files are known by their names.
-// Files that were open then are cut to what was committed, and closed; what was begun later is removed. A state of another
-// folder has the files there closed, too, and this one begun. Errors: *InUseError; of the files.
+// Files that were open then are cut to what was committed, and closed; what was begun later is removed. Where the state is of another
+// folder, that is done there, too: this one is the same that was moved, if it has its files, or is begun. Errors: *InUseError; of the files.
 func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 	cfg.Dedupe, cfg.Limit = cmp.Or(cfg.Dedupe, All), cmp.Or(cfg.Limit, DefaultLimit)
 	if cfg.Random == nil {
@@ -139,7 +167,7 @@ func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 	if cfg.Folder, err = filepath.Abs(cfg.Folder); err != nil {
 		return nil, err
 	}
-	a := &Archive{cfg: cfg, writers: make(chan *warc.Writer, runtime.GOMAXPROCS(0))}
+	a := &Archive{cfg: cfg, finish: (*file).finish, writers: make(chan *warc.Writer, runtime.GOMAXPROCS(0))}
 	if encoded != nil {
 		if a.state, err = parseState(encoded); err != nil {
 			return nil, err
@@ -163,12 +191,18 @@ func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 			a.lock.Close()
 		}
 	}()
-	if from := a.state.Folder; from != "" && from != cfg.Folder {
-		if err := a.leave(from); err != nil {
+	known, err := a.recover(cfg.Folder)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if from := a.state.Folder; from != cfg.Folder {
+		if err := a.leave(from); err != nil && !(known && errors.Is(err, fs.ErrNotExist)) {
 			cfg.Log.Warn("the archive that was written before is left as it is", "folder", from, "err", err)
 		}
-	} else if err := a.recover(cfg.Folder); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+		if !known {
+			a.state.First = a.state.Next
+		}
+		a.dirty = true
 	}
 	a.state.Folder, a.state.Open = cfg.Folder, nil
 	a.own = warc.NewWriter(nil, cfg.Random)
@@ -196,6 +230,9 @@ func lock(folder string) (*os.File, error) {
 
 // leave closes the files of a folder that is not written to any more.
 func (a *Archive) leave(folder string) error {
+	if folder == "" {
+		return nil
+	}
 	if _, err := os.Stat(folder); err != nil {
 		return err
 	}
@@ -203,46 +240,37 @@ func (a *Archive) leave(folder string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.recover(folder), l.Close())
+	_, err = a.recover(folder)
+	return errors.Join(err, l.Close())
 }
 
-// recover brings a folder to what was committed: nothing of this archive is open then.
-func (a *Archive) recover(folder string) error {
+// recover brings a folder to what was committed: nothing of this archive is open then. It reports whether the folder has files of this archive.
+func (a *Archive) recover(folder string) (has bool, err error) {
+	for _, o := range a.state.Open { // those first, of which something is kept
+		if err := a.cut(folder, o); err != nil && !errors.Is(err, fs.ErrNotExist) { // else it has its name, or was deleted
+			return false, fmt.Errorf("%s: %w", a.name(o.File)+openSuffix, err)
+		}
+	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return err
-	}
-	known := map[string]openFile{}
-	for _, o := range a.state.Open {
-		known[a.name(o.File)+openSuffix] = o
+		return false, err
 	}
 	for _, e := range entries {
 		name := e.Name()
-		base, isOpen := strings.CutSuffix(name, openSuffix)
+		ours := strings.HasPrefix(name, "forage-"+a.state.Name+"-")
 		switch {
-		case strings.HasPrefix(name, spoolPrefix):
-		case !isOpen || !strings.HasPrefix(name, "forage-"+a.state.Name+"-"):
-			continue
-		case strings.HasSuffix(base, indexSuffix):
-			if _, ok := known[strings.TrimSuffix(base, indexSuffix)+warcSuffix+openSuffix]; ok {
-				continue
+		case strings.HasPrefix(name, spoolPrefix), ours && strings.HasSuffix(name, openSuffix):
+			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return false, err
 			}
-		default:
-			if o, ok := known[name]; ok {
-				if err := a.cut(folder, o); err != nil {
-					return fmt.Errorf("%s: %w", name, err)
-				}
-				continue
-			}
-		}
-		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		case ours:
+			has = true
 		}
 	}
-	return nil
+	return has, nil
 }
 
-// cut closes a file that was open at the last commit, at the length that it had then.
+// cut closes a file that was open at the last commit, at the length that it had then. The error wraps fs.ErrNotExist where it is not there.
 func (a *Archive) cut(folder string, o openFile) error {
 	path := filepath.Join(folder, a.name(o.File))
 	w, err := os.OpenFile(path+openSuffix, os.O_RDWR, 0)
@@ -266,6 +294,9 @@ func (a *Archive) cut(folder string, o openFile) error {
 			f.close()
 			return err
 		}
+		if f.size == 0 {
+			return f.remove()
+		}
 	}
 	if has, err := x.Stat(); err != nil || info.Size() < o.Length || o.Index < 0 || has.Size() < o.Index {
 		if err := errors.Join(err, f.reindex()); err != nil {
@@ -273,7 +304,11 @@ func (a *Archive) cut(folder string, o openFile) error {
 			return err
 		}
 	}
-	return f.finish()
+	err = f.finish()
+	if err != nil {
+		f.close()
+	}
+	return err
 }
 
 // whole returns how many bytes whole records take at the beginning of a file.
@@ -294,8 +329,11 @@ func whole(f *os.File) (n int64, err error) {
 	}
 }
 
-func (a *Archive) name(number uint32) string {
-	return fmt.Sprintf("forage-%s-%05d%s", a.state.Name, number, warcSuffix)
+func (a *Archive) name(number uint32) string { return a.state.file(number) }
+
+// file is the name of a file.
+func (s *state) file(number uint32) string {
+	return fmt.Sprintf("forage-%s-%05d%s", s.Name, number, warcSuffix)
 }
 
 // Append adds what Record made, and returns where it begins. The error is that of a write: nothing was added then, and g may be given
@@ -347,7 +385,7 @@ func (a *Archive) begin() (*file, error) {
 			return nil, errors.Join(err, os.Remove(path+openSuffix), os.Remove(indexOf(path)+openSuffix))
 		}
 		f.size = a.own.Written()
-		f.begins = f.size
+		f.begins, f.changed = f.size, true
 		a.state.Next++
 		a.open = append(a.open, f)
 		return f, nil
@@ -364,8 +402,11 @@ func (a *Archive) Flush() ([]byte, error) {
 	}
 	a.state.Open = a.state.Open[:0]
 	for _, f := range a.open {
-		if err := f.flush(); err != nil {
-			return nil, err
+		if f.changed {
+			if err := f.flush(); err != nil {
+				return nil, err
+			}
+			f.state = a.flushed + 1
 		}
 		o := openFile{f.number, f.size, f.indexed}
 		if len(f.lines) > 0 {
@@ -374,41 +415,55 @@ func (a *Archive) Flush() ([]byte, error) {
 		a.state.Open = append(a.state.Open, o)
 	}
 	a.dirty = false
+	a.flushed++
 	return json.Marshal(a.state)
 }
 
-// Committed tells that the state that Flush returned last was committed: files that are full, and to which nobody wants to add, are closed,
-// in the background.
+// Committed tells that one more of the states that Flush has returned is on the disk, in their order: files that are full, to which nobody
+// wants to add, and of which the store knows all, are closed, in the background. Until they have their names each state tells of them. It may be
+// called by any goroutine.
 func (a *Archive) Committed() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.open) < 2 {
-		return
-	}
-	last := a.open[len(a.open)-1]
-	a.open = slices.DeleteFunc(a.open, func(f *file) bool {
-		if f == last || f.waiting > 0 || f.changed {
-			return false
+	a.committed++
+	for i, f := range a.open {
+		if i == len(a.open)-1 || f.waiting > 0 || f.changed || f.closing || f.state > a.committed {
+			continue
 		}
+		f.closing = true
 		a.closing.Go(func() {
-			if err := f.finish(); err != nil {
-				a.mu.Lock()
+			err := a.finish(f)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			switch {
+			case err == nil:
+				a.open = slices.DeleteFunc(a.open, func(o *file) bool { return o == f })
+			case NoRoom(err): // once more at the next commit
+				f.closing = false
+			default:
 				a.failed = errors.Join(a.failed, err)
-				a.mu.Unlock()
 			}
 		})
-		return true
-	})
+	}
 }
 
-// Close closes all files, after the last commit, and gives the folder free. What was appended since is cut off.
+// NoRoom reports whether an error of an archive is that of a full disk.
+func NoRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// Close closes all files, after the last commit, and gives the folder free. What was appended since is cut off. Where it is not known whether
+// the last state is on the disk, and after an error, files stay open: who opens the archive next cuts them to what the store says then.
 func (a *Archive) Close() error {
-	a.mu.Lock()
-	open := a.open
-	a.open = nil
-	a.mu.Unlock()
 	a.closing.Wait()
-	err := a.failed
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	open, err := a.open, a.failed
+	a.open, a.dirty = nil, false
+	if a.failed != nil || a.committed < a.flushed {
+		for _, f := range open {
+			f.close()
+		}
+		return errors.Join(err, a.lock.Close())
+	}
 	for _, f := range open {
 		at := slices.IndexFunc(a.state.Open, func(o openFile) bool { return o.File == f.number })
 		if at < 0 {
@@ -419,7 +474,10 @@ func (a *Archive) Close() error {
 			f.size = o.Length
 			err = errors.Join(err, f.reindex())
 		}
-		err = errors.Join(err, f.finish())
+		if ferr := f.finish(); ferr != nil {
+			err = errors.Join(err, ferr)
+			f.close()
+		}
 	}
 	return errors.Join(err, a.lock.Close())
 }

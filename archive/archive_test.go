@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"crypto/sha1"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,10 +63,16 @@ func (h *history) open() {
 	if h.a, err = Open(h.cfg, h.state); err != nil {
 		h.t.Fatal(err)
 	}
-	if h.state == nil {
-		if h.state, err = h.a.Flush(); err != nil {
-			h.t.Fatal(err)
-		}
+	if h.rng.IntN(2) == 0 { // files that are full wait for their names
+		h.a.finish = func(*file) error { return syscall.ENOSPC }
+	}
+	state, err := h.a.Flush()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if state != nil {
+		h.state = state
+		h.a.Committed()
 	}
 }
 
@@ -100,8 +108,8 @@ func (h *history) commit() {
 	}
 	if state != nil {
 		h.state = state
+		h.a.Committed()
 	}
-	h.a.Committed()
 	for d, p := range h.fresh {
 		h.known[d] = p
 	}
@@ -114,8 +122,8 @@ func (h *history) commit() {
 func (h *history) kill() {
 	h.t.Helper()
 	h.a.closing.Wait() // what goes on in the background would be another process
-	for _, f := range h.a.open {
-		if h.rng.IntN(2) == 0 {
+	for i, f := range h.a.open {
+		if i == len(h.a.open)-1 && h.rng.IntN(2) == 0 {
 			if _, err := f.warc.WriteAt([]byte("\x1f\x8b half a member"), f.size); err != nil {
 				h.t.Fatal(err)
 			}
@@ -301,6 +309,97 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
+// TestKilledWhileClosing: a file that is full belongs to the archive while it waits for its name, and whatever a kill leaves of that.
+func TestKilledWhileClosing(t *testing.T) {
+	for _, left := range []string{"nothing done", "a half index", "a name and the open index"} {
+		t.Run(left, func(t *testing.T) {
+			h := newHistory(t, 1, Config{Folder: t.TempDir(), Limit: 1})
+			begun, end := make(chan *file, 1), make(chan bool)
+			h.a.finish = func(f *file) error {
+				begun <- f
+				<-end
+				return nil // it is dead
+			}
+			for i := range 3 {
+				uri := fmt.Sprintf("http://a.test/%d", i)
+				h.append(uri, uri, h.record(uri, uri))
+				if i > 0 {
+					h.commit()
+				}
+			}
+			f := <-begun
+			if h.state, _ = h.a.Flush(); h.state != nil {
+				t.Error("nothing was appended, and there is another state")
+			}
+			h.state, _ = json.Marshal(h.a.state)
+			switch left {
+			case "a half index":
+				if err := os.WriteFile(filepath.Join(h.cfg.Folder, "."+filepath.Base(indexOf(f.path))+".123.tmp"), []byte("half"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			case "a name and the open index":
+				copied, err := os.ReadFile(indexOf(f.path) + openSuffix)
+				if err := errors.Join(err, f.finish(), os.WriteFile(indexOf(f.path)+openSuffix, copied, 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range h.a.open {
+				f.close()
+			}
+			h.a.lock.Close()
+			close(end)
+			h.a.closing.Wait()
+			h.open()
+			if open, _ := filepath.Glob(filepath.Join(h.cfg.Folder, "*.open")); len(open) > 0 {
+				t.Errorf("left open: %q", open)
+			}
+			if left, _ := filepath.Glob(filepath.Join(h.cfg.Folder, ".*.tmp")); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+			h.check()
+		})
+	}
+}
+
+// TestFullWhileClosing: where there is no room for the index of a file that is full, that is made later.
+func TestFullWhileClosing(t *testing.T) {
+	h := newHistory(t, 1, Config{Folder: t.TempDir(), Limit: 1})
+	full := true
+	h.a.finish = func(f *file) error {
+		if full {
+			return &fs.PathError{Op: "write", Path: f.path, Err: syscall.ENOSPC}
+		}
+		return f.finish()
+	}
+	for i := range 6 {
+		uri := fmt.Sprintf("http://a.test/%d", i)
+		h.append(uri, uri, h.record(uri, uri))
+		h.commit()
+		h.a.closing.Wait()
+		if full = i < 3; !full && i > 4 && len(h.a.open) > 2 {
+			t.Errorf("%d files are open", len(h.a.open))
+		}
+	}
+	h.check()
+}
+
+// TestUnknownCommit: where nobody knows whether the last state is on the disk, the next one who opens the archive goes by what the store says.
+func TestUnknownCommit(t *testing.T) {
+	h := newHistory(t, 1, Config{Folder: t.TempDir()})
+	h.append("http://a.test/1", "one", h.record("http://a.test/1", "one"))
+	h.commit()
+	h.append("http://a.test/2", "two", h.record("http://a.test/2", "two"))
+	if _, err := h.a.Flush(); err != nil { // and the commit fails
+		t.Fatal(err)
+	}
+	if err := h.a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.lately = nil
+	h.open()
+	h.check()
+}
+
 // TestInUse: of two that write to a folder one is refused.
 func TestInUse(t *testing.T) {
 	h := newHistory(t, 1, Config{Folder: t.TempDir()})
@@ -339,6 +438,30 @@ func TestMoved(t *testing.T) {
 		t.Errorf("folder %q, %v", name, err)
 	}
 	h.check()
+
+	// it is moved after a kill
+	h.open()
+	h.append("http://a.test/3", "more", h.record("http://a.test/3", "more"))
+	h.commit()
+	for _, f := range h.a.open {
+		f.close()
+	}
+	h.a.lock.Close()
+	var told bytes.Buffer
+	h.cfg.Log = slog.New(slog.NewTextHandler(&told, nil))
+	if err := os.Rename(h.cfg.Folder, filepath.Join(dir, "d")); err != nil {
+		t.Fatal(err)
+	}
+	h.cfg.Folder = filepath.Join(dir, "d")
+	h.open()
+	if name, err := Folder(h.state); err != nil || name != h.cfg.Folder {
+		t.Errorf("folder %q, %v", name, err)
+	}
+	h.check()
+	if told.Len() > 0 {
+		t.Errorf("told: %s", &told)
+	}
+
 	h.cfg.Folder = filepath.Join(dir, "c")
 	h.open()
 	if g := h.record("http://a.test/3", "body"); g.Original != nil {
@@ -347,10 +470,15 @@ func TestMoved(t *testing.T) {
 		g.Drop()
 	}
 	h.kept = nil
+	h.append("http://a.test/4", "here", h.record("http://a.test/4", "here"))
+	h.commit()
 	h.check()
+	if names, err := Missing(h.state); err != nil || len(names) > 0 {
+		t.Errorf("what is in another folder is missing: %q, %v", names, err)
+	}
 }
 
-// TestDeletedByHand: where a file was deleted, its bodies are stored once more.
+// TestDeletedByHand: where a file was deleted, its bodies are stored once more, and Missing tells.
 func TestDeletedByHand(t *testing.T) {
 	h := newHistory(t, 1, Config{Folder: t.TempDir()})
 	h.append("http://a.test/1", "body", h.record("http://a.test/1", "body"))
@@ -371,6 +499,9 @@ func TestDeletedByHand(t *testing.T) {
 	h.append("http://a.test/2", "body", h.record("http://a.test/2", "body"))
 	h.commit()
 	h.check()
+	if names, err := Missing(h.state); err != nil || len(names) != 1 || names[0] != h.a.name(1) {
+		t.Errorf("missing: %q, %v", names, err)
+	}
 }
 
 // TestNotModified: an answer that says that nothing has changed refers to the one that has the body.

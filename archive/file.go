@@ -34,6 +34,9 @@ type file struct {
 	lines   []byte // of the index, not written yet
 	waiting int    // answers that refer to one of this file, and are to be added to it
 	changed bool   // since flush
+	state   uint64 // number of the state that told of its last change
+	closing bool   // it is being given its name
+	whole   bool   // it is only its name that it lacks
 }
 
 func newFile(path string, number uint32) (*file, error) {
@@ -67,9 +70,6 @@ func (f *file) add(g *Group) error {
 
 // flush brings the file to the disk. The index can be made again.
 func (f *file) flush() error {
-	if !f.changed {
-		return nil
-	}
 	if _, err := f.index.WriteAt(f.lines, f.indexed); err == nil { // else there may be room the next time
 		f.indexed += int64(len(f.lines))
 		f.lines = f.lines[:0]
@@ -96,22 +96,24 @@ func (f *file) reindex() error {
 // sortMemory is how many bytes of an index are sorted at once: it is done beside a crawl.
 const sortMemory = 4 << 20
 
-// finish cuts the file to its size, writes its index, sorted, and gives it its name. It closes f in any case.
+// finish cuts the file to its size, writes its index, sorted, gives it its name, and closes it. After an error it may be called again.
 func (f *file) finish() error {
-	defer f.close()
-	if err := errors.Join(f.warc.Truncate(f.size), f.warc.Sync()); err != nil {
-		return err
+	if !f.whole {
+		if err := errors.Join(f.warc.Truncate(f.size), f.warc.Sync()); err != nil {
+			return err
+		}
+		l := linesort.New(indexOf(f.path), sortMemory)
+		defer l.Close()
+		lines := io.MultiReader(io.NewSectionReader(f.index, 0, f.indexed), bytes.NewReader(f.lines))
+		if err := linesort.Split(lines, l.Add); err != nil {
+			return err
+		}
+		if err := atomicfile.Create(indexOf(f.path), l.Write); err != nil {
+			return err
+		}
+		f.whole = true
+		f.close() // before it is renamed, as some systems want it
 	}
-	l := linesort.New(indexOf(f.path), sortMemory)
-	defer l.Close()
-	lines := io.MultiReader(io.NewSectionReader(f.index, 0, f.indexed), bytes.NewReader(f.lines))
-	if err := linesort.Split(lines, l.Add); err != nil {
-		return err
-	}
-	if err := atomicfile.Create(indexOf(f.path), l.Write); err != nil {
-		return err
-	}
-	f.close() // before it is renamed, as some systems want it
 	if err := os.Rename(f.path+openSuffix, f.path); err != nil {
 		return err
 	}

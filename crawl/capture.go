@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"forage/archive"
@@ -258,7 +257,7 @@ func (c *Crawl) archived(j *job) error {
 		return nil
 	}
 	r.drop()
-	if errors.Is(r.err, syscall.ENOSPC) || errors.Is(r.err, syscall.EDQUOT) {
+	if archive.NoRoom(r.err) {
 		c.pause(fmt.Errorf("archive: %w", r.err))
 	} else {
 		c.fail(fmt.Errorf("archive: %w", r.err))

@@ -210,6 +210,7 @@ func (c *Crawl) Close() error {
 	})
 	<-ended
 	if c.archive != nil {
+		_ = c.db.Sync() // so that the archive knows what was committed; db.Close returns the error, too
 		return errors.Join(c.archive.Close(), c.db.Close())
 	}
 	return c.db.Close()

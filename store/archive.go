@@ -37,26 +37,27 @@ func decodeCapture(b []byte) (Capture, error) {
 }
 
 // KeepArchive has each Commit ask flush for the state of the archive, and make that part of what it commits, unless it is nil; committed is
-// called when it was. It is to be called before anything is written.
+// called for each of them once it is on the disk, by any goroutine. It is to be called before anything is written.
 func (db *DB) KeepArchive(flush func() (state []byte, err error), committed func()) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.archive.flush, db.archive.committed = flush, committed
 }
 
-// commitArchive adds the state of the archive to the window. db.mu is held.
-func (db *DB) commitArchive() error {
+// commitArchive adds the state of the archive to the window, and returns what is to be called when that is on the disk. db.mu is held.
+func (db *DB) commitArchive() (committed func(), err error) {
+	nothing := func() {}
 	if db.archive.flush == nil {
-		return nil
+		return nothing, nil
 	}
 	state, err := db.archive.flush()
 	if err != nil {
-		return fmt.Errorf("archive: %w", err)
+		return nil, fmt.Errorf("archive: %w", err)
 	}
 	if state == nil {
-		return nil
+		return nothing, nil
 	}
-	return db.window().Set(metaKey("archive"), state, nil)
+	return db.archive.committed, db.window().Set(metaKey("archive"), state, nil)
 }
 
 // Archive returns the state of the archive as of the last commit, ErrNotFound where there is none.

@@ -423,7 +423,8 @@ func (db *DB) Commit() error {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if err := db.commitArchive(); err != nil {
+	committed, err := db.commitArchive()
+	if err != nil {
 		return err
 	}
 	if db.batch == nil {
@@ -458,9 +459,6 @@ func (db *DB) Commit() error {
 	if err := db.disk.await(func() error { return db.db.ApplyNoSyncWait(b, pebble.Sync) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	if db.archive.committed != nil {
-		db.archive.committed()
-	}
 	clear(db.docs)
 	clear(db.visits)
 	clear(db.urls)
@@ -482,6 +480,7 @@ func (db *DB) Commit() error {
 			return
 		}
 		db.known.advance(last)
+		committed()
 	}()
 	return nil
 }
