@@ -61,6 +61,25 @@ func (a *Archive) Record(c *warc.Capture, last *Place) (_ *Group, err error) {
 	return g, nil
 }
 
+// Refers reports whether an answer that is recorded now may refer to one at a place: whether an answer without a body will do.
+func (a *Archive) Refers(at Place) bool {
+	switch a.cfg.Dedupe {
+	case Off:
+		return false
+	case File:
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		n := len(a.open)
+		return n > 0 && a.open[n-1].number == at.File
+	}
+	path := filepath.Join(a.cfg.Folder, a.name(at.File))
+	_, err := os.Lstat(path + openSuffix)
+	if err != nil {
+		_, err = os.Lstat(path)
+	}
+	return err == nil
+}
+
 // refer makes a capture refer to an answer at a place, if there is one with the same body, that may be referred to.
 func (g *Group) refer(c *warc.Capture, at Place, profile string) {
 	a := g.archive

@@ -97,7 +97,9 @@ func (c *cycle) answered(j *job) {
 		if d.Kind == store.Unseen {
 			d.Kind, d.FirstSeen, d.Cycle = store.Other, now, c.rec.Cycle
 		}
-		d.ContentType = mediaType(o.ContentType)
+		if d.ContentType = mediaType(o.ContentType); d.ETag == "" && d.LastModified == "" { // else a 304 is about what it was
+			a.captured()
+		}
 	case fetch.ClientError:
 	default: // what the server cannot change: a bad port, a private address, TLS, no HTTP
 		d.State, d.Reason = store.Failed, o.Class.String()
@@ -225,6 +227,7 @@ func (a *answer) document() {
 	} else {
 		d.Digest, d.Bytes = got.Digest, got.Bytes
 		d.ETag, d.LastModified = o.ETag, o.LastModified
+		a.captured()
 	}
 	d.ContentType = mediaType(o.ContentType)
 	if kind == store.Page {

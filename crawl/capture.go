@@ -31,13 +31,13 @@ type Archive struct {
 
 // openArchive takes over the archive that is to be written, if any.
 func (c *Crawl) openArchive() error {
-	cfg := c.cfg.Archive
-	if cfg == nil {
-		return nil
-	}
 	state, err := c.db.Archive()
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
+	}
+	cfg := c.cfg.Archive
+	if c.archives = cfg != nil || state != nil; cfg == nil {
+		return nil
 	}
 	c.archive, err = archive.Open(archive.Config{
 		Folder: cfg.Folder, Dedupe: cfg.Dedupe, Limit: cfg.Limit, Info: cfg.Info, Log: cfg.Log, Now: c.wall,
@@ -75,6 +75,7 @@ type recording struct {
 
 	groups []*archive.Group
 	err    error
+	body   *store.Capture // where the body is in the archive; nil: it is not
 }
 
 // record has what comes of a job be kept.
@@ -248,9 +249,7 @@ func (c *Crawl) archived(j *job) error {
 			} else {
 				at = *g.Original
 			}
-			if j.isDocument() && (j.out.Class == fetch.OK || j.out.Class == fetch.NotHTML) {
-				c.fail(c.db.PutCapture(j.id, store.Capture(at)))
-			}
+			r.body = (*store.Capture)(&at)
 		}
 	}
 	if r.err == nil {
@@ -263,6 +262,31 @@ func (c *Crawl) archived(j *job) error {
 		c.fail(fmt.Errorf("archive: %w", r.err))
 	}
 	return r.err
+}
+
+// captured notes where the archive has the body that the document has now, together with its validators: a 304 will refer to it.
+func (a *answer) captured() {
+	crawl, at := a.crawl(), a.job.recording.body
+	switch {
+	case at != nil:
+		crawl.fail(crawl.db.PutCapture(a.doc.ID, *at))
+	case crawl.archives: // it has another one, at most
+		crawl.fail(crawl.db.DropCapture(a.doc.ID))
+	}
+}
+
+// conditional reports whether a document may be asked for on condition that it has changed: where it is to be kept in an archive that
+// does not have its body, it must come whole.
+func (c *cycle) conditional(d *store.Doc) bool {
+	crawl := c.crawl()
+	if crawl.archive == nil || c.run.opt.Unarchived || crawl.cfg.Archive.Respect.LeavesOut(use.Parse(d.Use)) {
+		return true
+	}
+	at, err := crawl.db.Capture(d.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		crawl.fail(err)
+	}
+	return err == nil && crawl.archive.Refers(archive.Place(at))
 }
 
 // drop gives up what was recorded.

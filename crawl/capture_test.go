@@ -2,7 +2,9 @@ package crawl
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,6 +19,7 @@ import (
 	"sync"
 	"testing"
 
+	"forage/archive"
 	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/fetch"
@@ -216,9 +219,6 @@ func archivedIn(t *testing.T, folder string) (all []saidAnswer, files []string, 
 				if body, ok = bodies[rec.Fields.Get("WARC-Refers-To-Target-URI")+" "+rec.Fields.Get("WARC-Refers-To-Date")]; !ok {
 					t.Errorf("%s: a revisit refers to what is not there: %s", path, rec.Fields)
 				}
-				if rec.Fields.Get("WARC-Profile") == warc.NotModified {
-					body = ""
-				}
 			}
 			_, status, _ := strings.Cut(head, " ")
 			_, p, _ := strings.Cut(strings.TrimPrefix(rec.URI(), "http://"), "/")
@@ -274,6 +274,11 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	all, files, text := archivedIn(t, cfg.Archive.Folder)
+	for i := range all {
+		if all[i].status == "304" { // what it refers to
+			all[i].body = ""
+		}
+	}
 	want := slices.DeleteFunc(o.said, func(a saidAnswer) bool { return strings.HasPrefix(a.path, "/kept-out") })
 	if got, want := strings.Join(sortedAnswers(all), "\n"), strings.Join(sortedAnswers(want), "\n"); got != want {
 		t.Errorf("the archive has\n%s\nthe server said\n%s", got, want)
@@ -293,6 +298,90 @@ func TestArchive(t *testing.T) {
 		t.Errorf("%d files: %q", len(files), files)
 	}
 	validate(t, files)
+}
+
+// TestArchiveRefers: an answer that says that nothing has changed refers to the body that the page has, whatever cycles were not archived, or
+// left it out; where the archive does not have that, or each answer is to stand for itself, the page is asked for whole.
+func TestArchiveRefers(t *testing.T) {
+	t.Parallel()
+	var body, tag, head string
+	var asked []string
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/" {
+			w.Header().Set("ETag", tag)
+			if head != "" {
+				w.Header().Set("X-Robots-Tag", head)
+			}
+			asked = append(asked, cmp.Or(r.Header.Get("If-None-Match"), "whole"))
+			if r.Header.Get("If-None-Match") == tag {
+				w.WriteHeader(304)
+				return
+			}
+			io.WriteString(w, body)
+			return
+		}
+		w.WriteHeader(404)
+	}))
+	defer web.Close()
+	dir := t.TempDir()
+	cfg := loopback(filepath.Join(dir, "store"))
+	kept := &Archive{Folder: filepath.Join(dir, "warc"), Respect: use.RespectNoArchive}
+	all := *kept
+	all.Respect = 0
+	off, file := all, all
+	off.Dedupe, file.Dedupe = archive.Off, archive.File
+	var want []saidAnswer
+	for i, step := range []struct {
+		archive *Archive
+		body    string
+		head    string
+		asked   string // with this validator
+		kept    string // the body that the archive has of it; "": it was left out
+	}{
+		{kept, "one", "", "whole", "one"},
+		{nil, "two", "", `"one"`, ""},
+		{kept, "two", "", "whole", "two"},
+		{kept, "two", "", `"two"`, "two"},
+		{nil, "two", "", `"two"`, ""},
+		{kept, "two", "", `"two"`, "two"},
+		{kept, "three", "noarchive", `"two"`, ""},
+		{kept, "three", "noarchive", `"three"`, ""},
+		{&all, "three", "noarchive", "whole", "three"},
+		{&all, "three", "noarchive", `"three"`, "three"},
+		{&off, "three", "", "whole", "three"},
+		{&file, "three", "", "whole", "three"}, // it begins a file
+	} {
+		body, tag, head, asked = "<title>"+step.body+"</title>", strconv.Quote(step.body), step.head, nil
+		cfg.Archive = step.archive
+		c, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			_, err = c.Run(t.Context(), []scope.Seed{{URL: web.URL + "/"}}, Options{})
+		} else {
+			_, err = c.Revisit(t.Context(), plan.Plan{Full: true, Text: "all"}, Options{})
+		}
+		if err := errors.Join(err, c.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if len(asked) != 1 || asked[0] != step.asked {
+			t.Errorf("step %d asked %q, want %q", i, asked, step.asked)
+		}
+		if step.kept != "" {
+			status := "200"
+			if step.asked == tag {
+				status = "304"
+			}
+			want = append(want, saidAnswer{"/", status, "<title>" + step.kept + "</title>"})
+		}
+	}
+	got, _, _ := archivedIn(t, kept.Folder)
+	got = slices.DeleteFunc(got, func(a saidAnswer) bool { return a.path != "/" })
+	if !slices.Equal(got, want) {
+		t.Errorf("the archive has %v\nwant %v", got, want)
+	}
 }
 
 // validate has other people's programs read WARC files, where they are there.

@@ -130,10 +130,11 @@ func (r *Result) Overhead() (float64, bool) {
 // A Crawl owns a store and works on it. Everything but cfg, db and loop belongs to the goroutine
 // of the loop.
 type Crawl struct {
-	cfg     Config
-	db      *store.DB
-	loop    *Loop
-	archive *archive.Archive // nil: none is written
+	cfg      Config
+	db       *store.DB
+	loop     *Loop
+	archive  *archive.Archive // nil: none is written
+	archives bool             // the store has one, that another process may have written
 
 	sites   map[store.SiteID]*site // that the runs work on
 	within  map[string][]*site     // the same by the host or domain of their scope

@@ -401,7 +401,7 @@ func (c *cycle) request(j *job) {
 	}
 	d := j.doc
 	j.request = fetch.Request{URL: d.URL, Any: d.IsList() || d.Main || d.Via == store.ViaFeedLink}
-	if j.work == fetchOld {
+	if j.work == fetchOld && c.conditional(d) {
 		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
 	}
 	j.read = document.Options{URL: d.URL, Actions: c.loop().client.Identifies(d.URL), Texts: c.doubts(d, j.work == fetchNew), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}

@@ -71,8 +71,15 @@ func (db *DB) PutPayload(digest [20]byte, at Capture) error {
 // Payload returns what PutPayload stored, or ErrNotFound. O(log n).
 func (v *View) Payload(digest [20]byte) (Capture, error) { return v.capture(payloadKey(digest)) }
 
-// PutCapture stores where the answer is that has the body which a document was last seen with.
+// PutCapture stores where the answer is that has the body which a document was last seen with, and whose validators it has.
 func (db *DB) PutCapture(id graph.Node, at Capture) error { return db.set(captureKey(id), at.encode()) }
+
+// DropCapture notes that there is no such answer: the body that a document was last seen with is not in the archive.
+func (db *DB) DropCapture(id graph.Node) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.window().Delete(captureKey(id), nil)
+}
 
 // Capture returns what PutCapture stored, or ErrNotFound. O(log n).
 func (v *View) Capture(id graph.Node) (Capture, error) { return v.capture(captureKey(id)) }
