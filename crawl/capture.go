@@ -134,12 +134,19 @@ func (w *worker) keep(j *job, o *fetch.Outcome) error {
 		return x.Err
 	}
 	u := said(o, j.content, r.use, r.robots)
-	if crawl.cfg.Archive.Respect.LeavesOut(u) {
+	respect := crawl.cfg.Archive.Respect
+	if respect.LeavesOut(u) || o.Cut == fetch.CutRoom && respect != 0 { // nobody has read the rest
 		return nil
 	}
-	took := o.Elapsed.Truncate(time.Millisecond)
+	if o.Class == fetch.OK && o.BrokeOff() && respect.LeavesOut(&use.Use{Page: use.Parse(r.use).Page}) { // it may say that in the rest
+		return nil
+	}
+	took, date := o.Elapsed.Truncate(time.Millisecond), j.at
+	if crawl.cfg.At.IsZero() { // when the request began, as far as time goes by
+		date = date.Add(-took)
+	}
 	c := &warc.Capture{
-		URI: o.URL, Date: j.at.Add(-took), IP: o.Addr.Addr(), Protocol: x.Protocol,
+		URI: o.URL, Date: date, IP: o.Addr.Addr(), Protocol: x.Protocol,
 		Request: x.Sent, Head: x.Head, Chunked: x.Chunked, Truncated: truncated(x.Cut),
 	}
 	c.Body, c.Size = x.Body()
@@ -196,6 +203,9 @@ const (
 )
 
 func (w *worker) hops(v *store.View, d *store.Doc) string {
+	if w.stepsIn != v { // a loop may serve several stores
+		w.steps, w.stepsIn = nil, v
+	}
 	if known, ok := w.steps[d.ID]; ok {
 		return known
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"forage/archive"
 	"forage/crawl/plan"
@@ -381,6 +382,113 @@ func TestArchiveRefers(t *testing.T) {
 	got = slices.DeleteFunc(got, func(a saidAnswer) bool { return a.path != "/" })
 	if !slices.Equal(got, want) {
 		t.Errorf("the archive has %v\nwant %v", got, want)
+	}
+}
+
+// TestArchiveBrokenOff: a page that asked not to be kept, and breaks off before it says so, is left out; and what is recorded is dated as all
+// else is.
+func TestArchiveBrokenOff(t *testing.T) {
+	t.Parallel()
+	whole := true
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		begin, end := "<title>page</title>"+strings.Repeat("<p>some text", 200), "<meta name=robots content=noarchive>"
+		switch {
+		case r.URL.Path == "/":
+			io.WriteString(w, "<a href=/p>p</a>")
+		case r.URL.Path != "/p":
+			w.WriteHeader(404)
+		case whole:
+			io.WriteString(w, end+begin)
+		default:
+			w.Header().Set("Content-Length", strconv.Itoa(len(begin+end)))
+			io.WriteString(w, begin)
+		}
+	}))
+	defer web.Close()
+	dir := t.TempDir()
+	cfg := loopback(filepath.Join(dir, "store"))
+	cfg.At = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg.Archive = &Archive{Folder: filepath.Join(dir, "warc"), Respect: use.RespectNoArchive}
+	c, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Run(t.Context(), []scope.Seed{{URL: web.URL + "/"}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	whole = false
+	if _, err := c.Revisit(t.Context(), plan.Plan{Full: true, Text: "all"}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, _, text := archivedIn(t, cfg.Archive.Folder)
+	for _, a := range all {
+		if a.path == "/p" {
+			t.Errorf("%s is kept, %d bytes", a.path, len(a.body))
+		}
+	}
+	if n := strings.Count(text, "WARC-Date: "); n < 9 || strings.Count(text, "WARC-Date: 2030-01-01T00:00:00.000Z") != n {
+		t.Errorf("not all of %d records are of the time that was given:\n%s", n, text)
+	}
+}
+
+// TestArchivesHops: what a worker knows of the way to the documents of one store is nothing for those of another.
+func TestArchivesHops(t *testing.T) {
+	t.Parallel()
+	blocks, free := make(chan bool), make(chan bool)
+	links := map[string]string{"/": "/block /1", "/1": "/2", "/2": "/3", "/3": "", "/w": "/p /q /r", "/p": "/p/1", "/q": "/q/1", "/r": "/r/1"}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/block" {
+			close(blocks)
+			<-free
+		}
+		to, ok := links[r.URL.Path]
+		if !ok && strings.Count(r.URL.Path, "/") < 2 {
+			w.WriteHeader(404)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<title>%s</title>", r.URL.Path)
+		for l := range strings.FieldsSeq(to) {
+			fmt.Fprintf(w, "<a href=%s>", l)
+		}
+	}))
+	defer web.Close()
+	dir := t.TempDir()
+	cfg := loopback("")
+	cfg.Parallel = 2
+	l, err := NewLoop(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) *Crawl {
+		cfg := cfg
+		cfg.Loop, cfg.Dir, cfg.Archive = l, filepath.Join(dir, name), &Archive{Folder: filepath.Join(dir, name+"-warc")}
+		c, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	a, b := at("a"), at("b")
+	ended := make(chan error)
+	go func() {
+		_, err := a.Run(t.Context(), []scope.Seed{{URL: web.URL + "/"}}, Options{})
+		ended <- err
+	}()
+	<-blocks
+	if _, err := b.Run(t.Context(), []scope.Seed{{URL: web.URL + "/w"}}, Options{}); err != nil {
+		t.Error(err)
+	}
+	close(free)
+	if err := errors.Join(<-ended, a.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, _, text := archivedIn(t, filepath.Join(dir, "b-warc"))
+	if strings.Count(text, "hopsFromSeed: L\r\n") != 3 || strings.Count(text, "hopsFromSeed: LL\r\n") != 3 || strings.Contains(text, "LLL") {
+		t.Errorf("three pages are a link from the seed, three two:\n%s", text)
 	}
 }
 

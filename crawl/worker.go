@@ -12,6 +12,7 @@ import (
 	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/graph"
+	"forage/store"
 )
 
 // A job is one request on its way through the pool, and what came of it. The loop fills it in,
@@ -76,7 +77,8 @@ type worker struct {
 
 	exchange fetch.Exchange
 	spool    *archive.Spool        // of exchange; nil: none
-	steps    map[graph.Node]string // to documents, see hops
+	steps    map[graph.Node]string // to documents of a store, see hops
+	stepsIn  *store.View
 
 	streams func(*fetch.Outcome, []byte) (func(io.Reader), bool) // stream, made once for all jobs
 	room    func(int64) bool                                     // holds, the same

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,6 +86,9 @@ func without(f warc.Fields) (some warc.Fields) {
 	return some
 }
 
+// userinfo is the name and password of a URL, also of one that cannot be parsed.
+var userinfo = regexp.MustCompile(`(//)[^/?#\s]*@`)
+
 // commandLine is what somebody asked for, without secrets, and as long as people read.
 func commandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
@@ -97,15 +100,9 @@ func commandLine(cmd *cobra.Command) string {
 		}
 		words = append(words, "--"+f.Name+"="+value)
 	})
-	for _, a := range cmd.Flags().Args() {
-		if u, err := url.Parse(a); err == nil && u.User != nil {
-			u.User = nil
-			a = u.String()
-		}
-		words = append(words, a)
-	}
+	words = append(words, cmd.Flags().Args()...)
 	const most = 2000
-	text := strings.Join(words, " ")
+	text := userinfo.ReplaceAllString(strings.Join(words, " "), "$1")
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + " …"
 	}
