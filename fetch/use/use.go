@@ -41,19 +41,24 @@ func (r *Rules) Add(list string) {
 }
 
 // AddHeader reads one X-Robots-Tag: directives, after the name of an agent if they are for one. Those for another
-// agent than the product token agent do not count.
+// agent than the product token agent do not count; * is each agent. Where fields were joined to one on their way, several agents follow each other.
 func (r *Rules) AddHeader(v, agent string) {
-	if name, rest, ok := strings.Cut(v, ":"); ok {
-		switch name = strings.ToLower(strings.TrimSpace(name)); {
-		case strings.ContainsAny(name, ", "), name == "unavailable_after", strings.HasPrefix(name, "max-"):
-			// A directive with a value.
-		case agent != "" && strings.EqualFold(name, agent):
-			v = rest
-		default:
-			return
+	ours := true
+	for d := range strings.SplitSeq(v, ",") {
+		if name, rest, ok := strings.Cut(d, ":"); ok && !hasValue(name) {
+			name = strings.TrimSpace(name)
+			ours, d = name == "*" || agent != "" && strings.EqualFold(name, agent), rest
+		}
+		if ours {
+			r.Add(d)
 		}
 	}
-	r.Add(v)
+}
+
+// hasValue reports whether what stands before a colon in an X-Robots-Tag is a directive that has a value, or a part of that, such as of a date.
+func hasValue(name string) bool {
+	name = strings.TrimSpace(name)
+	return strings.Contains(name, " ") || strings.EqualFold(name, "unavailable_after") || len(name) >= len("max-") && strings.EqualFold(name[:len("max-")], "max-")
 }
 
 // String is the list that Add reads, "" where nothing is said.
