@@ -269,17 +269,25 @@ func fig4(ctx context.Context, env *Env) (*Result, error) {
 	}
 	r := &Result{Columns: []string{"from", "to", "covers"}}
 	bars := Series{Name: "site-weeks"}
+	var labels []string
 	from := 1
 	for i, to := range bounds {
-		if i == len(bounds)-1 {
+		label := fmt.Sprint(from)
+		switch {
+		case i == len(bounds)-1:
 			r.Add(from, nil, counts[i])
-			break
+			label += " and more"
+		default:
+			r.Add(from, to, counts[i])
+			if from < to {
+				label += fmt.Sprintf("–%d", to)
+			}
 		}
-		r.Add(from, to, counts[i])
-		bars.X, bars.Y = append(bars.X, float64(to)), append(bars.Y, float64(counts[i]))
+		labels = append(labels, label)
+		bars.X, bars.Y = append(bars.X, float64(i)), append(bars.Y, float64(counts[i]))
 		from = to + 1
 	}
-	r.Figure = &Figure{Panels: []Panel{{Title: "covers of 90%", X: "size, up to", Y: "site-weeks", LogX: true, Series: []Series{bars}}}}
+	r.Figure = &Figure{Panels: []Panel{{Title: "covers of 90%", X: "size of the cover", Y: "site-weeks", Labels: labels, Series: []Series{bars}}}}
 	r.Notef("The paper: five or fewer pages suffice for most sites, some need more than a hundred, none more than a thousand.")
 	r.Notef("Here: five or fewer suffice for %.1f%% of %d site-weeks; the largest cover of 90%% has %d pages.", 100*float64(small)/float64(len(all)), len(all), largest)
 	r.Notef(differ)
@@ -324,16 +332,22 @@ func fig5(ctx context.Context, env *Env) (*Result, error) {
 		}
 	}
 	r := &Result{Columns: []string{"jaccard_from", "jaccard_to", "pairs", "share"}}
-	line := Series{Name: "pairs of old pages"}
+	bars := Series{Name: "pairs of old pages"}
+	var labels []string
 	for i, n := range counts {
 		from, to := float64(i)/bins, float64(min(bins, i+1))/bins
 		if pairs == 0 {
 			break
 		}
 		r.Add(from, to, int(n), n/pairs)
-		line.X, line.Y = append(line.X, from), append(line.Y, n/pairs)
+		label := fmt.Sprintf("%g–%g", from, to)
+		if i == bins {
+			label = "1"
+		}
+		labels = append(labels, label)
+		bars.X, bars.Y = append(bars.X, float64(i)), append(bars.Y, n/pairs)
 	}
-	r.Figure = &Figure{Panels: []Panel{{Title: "overlap", X: "Jaccard coefficient", Y: "share of pairs", Series: []Series{line}}}}
+	r.Figure = &Figure{Panels: []Panel{{Title: "overlap", X: "Jaccard coefficient (1: the same pages)", Y: "share of pairs", Labels: labels, Series: []Series{bars}}}}
 	if pairs > 0 {
 		r.Notef("The paper: a significant fraction of pairs has a coefficient very close to 0 or to 1. Here %.1f%% of %.0f pairs are below 0.1 and %.1f%% at 0.9 or above.",
 			100*(counts[0]+counts[1])/pairs, pairs, 100*(counts[bins]+counts[bins-1]+counts[bins-2])/pairs)

@@ -115,14 +115,14 @@ func (b *bench) figure(title string) *Result {
 	panel := Panel{Title: title, X: "n", Y: "measured (points), Poisson estimate (lines)", LogX: true, LogY: true}
 	for _, key := range b.order {
 		c := b.series[key]
-		if len(c.n) < 2 || len(panel.Series) > 12 {
+		if len(c.n) < 2 {
 			continue
 		}
 		name := c.quantity
 		if c.parameters != "" {
 			name += ", " + c.parameters
 		}
-		panel.Series = append(panel.Series, Series{Name: name, X: c.n, Y: c.measured, Points: true}, Series{Name: "", X: c.n, Y: c.poisson})
+		panel.Series = append(panel.Series, Series{Name: name, X: c.n, Y: c.measured, Points: true}, Series{Name: name, X: c.n, Y: c.poisson, Model: true})
 	}
 	b.Figure = &Figure{Panels: []Panel{panel}}
 	return b.Result
