@@ -314,9 +314,17 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%s: two runs give\n%s\n%s", e.Name, tables[0], tables[1])
 		}
 	}
-	// A history of commits is none of recrawls.
-	if _, err := discoverabilityData(context.Background(), env); !errors.As(err, &unfit) {
-		t.Errorf("discoverability-data of a history of commits: %v", err)
+	// A history of commits is none of recrawls: tables of these leave it out, and say so.
+	r, err := discoverabilityData(context.Background(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, "two histories of commits", r, []string{"Data: 1 sites of", "2 histories of commits below the folder are not for this table."}, nil)
+	if err := os.Remove(filepath.Join(env.Data, "blog.snap.gz")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := discoverabilityData(context.Background(), env); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "histories of commits only") {
+		t.Errorf("discoverability-data of histories of commits: %v", err)
 	}
 }
 

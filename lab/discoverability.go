@@ -22,14 +22,12 @@ var discoverability = []Experiment{
 	{"discoverability-fig7", "old pages fetched to find new sites, of a store or a generated web", fig7},
 	{"discoverability-upper-bounds", "what pages that ever led to a new page can find", upperBounds},
 	{"discoverability-table2", "the paper's policies by budget", table2},
+	{"discoverability-alpha", "OD-WIN by the decay α of what past recrawls showed", alphas},
+	{"discoverability-bandits", "multi-armed bandits without recrawls, beside OD-WIN with them", bandits},
 	{"discoverability-fig8", "coverage by average cover size, recrawls every week", fig8},
 	{"discoverability-fig9", "coverage by average cover size, recrawls every fourth week", fig9},
 	{"discoverability-beyond", "every revisit policy at every budget, told full recrawls or not", beyond},
 }
-
-// differ says how our data differ from the paper's.
-const differ = "Our sites are 26 smaller, blog-like ones from public git histories with feeds on most; the paper crawled 42 large sites of 2004 and 2005 " +
-	"(640,489 pages) in 23 weeks."
 
 // A cover is the greedy cover of one site's new pages in one week.
 type cover struct {
@@ -52,17 +50,16 @@ func (c *cover) within(rho float64) (size, covered int) {
 }
 
 // covers computes the greedy cover of every site and week with new pages, from HTML pages.
-func covers(ctx context.Context, env *Env) ([]cover, error) {
-	var bySite [][]cover
-	files, err := env.Files(".snap.gz")
+func covers(ctx context.Context, env *Env) ([]cover, *histories, error) {
+	files, _, err := env.recrawled()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	bySite = make([][]cover, len(files))
-	_, err = eachSite(ctx, env, func(i int, s *site) error {
+	bySite := make([][]cover, len(files))
+	data, err := eachSite(ctx, env, func(i int, s *site) error {
 		_, weeks := s.recrawls(false)
 		for _, r := range weeks {
-			if len(r.h.New) == 0 {
+			if r.h.NumNew() == 0 {
 				continue
 			}
 			_, gain := paper.Cover(r.h, -1, 1)
@@ -70,23 +67,30 @@ func covers(ctx context.Context, env *Env) ([]cover, error) {
 		}
 		return nil
 	})
-	return slices.Concat(bySite...), err
+	if err != nil {
+		return nil, nil, err
+	}
+	all := slices.Concat(bySite...)
+	if len(all) == 0 {
+		return nil, nil, &DataError{fmt.Sprintf("no old page of the %d sites below %s leads to a new one", data.sites, env.Data)}
+	}
+	return all, data, nil
 }
 
 // discoverabilityData counts what [DGKOPT07, §3] says of its data.
 func discoverabilityData(ctx context.Context, env *Env) (*Result, error) {
-	files, err := env.Files(".snap.gz")
+	files, _, err := env.recrawled()
 	if err != nil {
 		return nil, err
 	}
 	type row struct {
 		name                                 string
 		weeks, first, fresh, direct, orphans int
-		kept                                 bool
+		kept, lists                          bool
 	}
 	rows := make([]row, len(files))
-	_, err = eachSite(ctx, env, func(i int, s *site) error {
-		r := row{name: s.name, weeks: len(s.weeks), first: s.weeks[0].count, kept: true}
+	data, err := eachSite(ctx, env, func(i int, s *site) error {
+		r := row{name: s.name, weeks: len(s.weeks), first: s.weeks[0].count, kept: true, lists: s.hasLists()}
 		_, weeks := s.recrawls(false)
 		for _, w := range s.weeks {
 			r.kept = r.kept && w.count >= 100 && w.count <= 200_000
@@ -117,12 +121,12 @@ func discoverabilityData(ctx context.Context, env *Env) (*Result, error) {
 	}
 	out := &Result{Columns: []string{"site", "snapshots", "pages_first", "new_pages", "directly_linked", "orphans"}}
 	var all row
-	sites := 0
+	data = &histories{dated: data.dated}
 	for _, r := range rows {
 		if env.PaperFilter && !r.kept {
 			continue
 		}
-		sites++
+		data.add(r.weeks, r.first, r.lists)
 		share := func(x int) any {
 			if r.fresh == 0 {
 				return nil
@@ -133,23 +137,23 @@ func discoverabilityData(ctx context.Context, env *Env) (*Result, error) {
 		all.first, all.fresh, all.direct, all.orphans = all.first+r.first, all.fresh+r.fresh, all.direct+r.direct, all.orphans+r.orphans
 	}
 	if all.fresh == 0 {
-		return nil, fmt.Errorf("no site of %s is left with new pages", env.Data)
+		return nil, &DataError{fmt.Sprintf("no site below %s is left with new pages", env.Data)}
 	}
 	n := float64(all.fresh)
 	out.Add("all", nil, all.first, all.fresh, float64(all.direct)/n, float64(all.orphans)/n)
 	out.Notef("The paper: 42 sites, 640,489 pages at first, 223,435 new ones, about 40%% directly linked to by an old page, orphans below 5%%.")
-	out.Notef("Here: %d sites, %d pages at first, %d new ones, %.1f%% directly linked to by an old page, %.1f%% orphans.", sites, all.first, all.fresh,
+	out.Notef("Here: %d sites, %d pages at first, %d new ones, %.1f%% directly linked to by an old page, %.1f%% orphans.", data.sites, all.first, all.fresh,
 		100*float64(all.direct)/n, 100*float64(all.orphans)/n)
 	if !env.PaperFilter {
 		out.Notef("--paper-filter keeps sites with 100 to 200,000 pages in every snapshot, as the paper did.")
 	}
-	out.Notef(differ)
+	out.Notef("%s", data.differ())
 	return out, nil
 }
 
 // fig2 gives every partial cover of every site and week [DGKOPT07, Fig. 2].
 func fig2(ctx context.Context, env *Env) (*Result, error) {
-	all, err := covers(ctx, env)
+	all, data, err := covers(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +188,7 @@ func fig2(ctx context.Context, env *Env) (*Result, error) {
 	r.Figure = &Figure{Panels: []Panel{large, small}}
 	r.Notef("The paper: returns diminish; most covers reach 90%% at once and must work much harder for the rest. Here the last 10%% of new pages take %.0f%% of all fetches "+
 		"(%d of %d).", 100*float64(late)/float64(max(1, knee+late)), late, knee+late)
-	r.Notef(differ)
+	r.Notef("%s", data.differ())
 	return r, nil
 }
 
@@ -202,7 +206,7 @@ func byBudget(all []cover, k int) (fetches, covered int) {
 
 // fig3 aggregates covers by budget, and those of 90% [DGKOPT07, Fig. 3].
 func fig3(ctx context.Context, env *Env) (*Result, error) {
-	all, err := covers(ctx, env)
+	all, data, err := covers(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -245,13 +249,13 @@ func fig3(ctx context.Context, env *Env) (*Result, error) {
 	r.Notef("The paper: about 300 new pages a cover and 9%% overhead for full covers; k = 200 covers 97.3%% of new pages, 90%% are covered at k = 83.")
 	r.Notef("Here: %.0f new pages a cover and %.1f%% overhead (Σ fetches / Σ new pages) at k = 600; k = 200 covers %.1f%%, 90%% are covered at k = %d.",
 		float64(total)/float64(len(all)), 100*last, 100*float64(c200)/float64(total), k90)
-	r.Notef(differ)
+	r.Notef("%s", data.differ())
 	return r, nil
 }
 
 // fig4 counts covers of 90% by size [DGKOPT07, Fig. 4].
 func fig4(ctx context.Context, env *Env) (*Result, error) {
-	all, err := covers(ctx, env)
+	all, data, err := covers(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -290,14 +294,14 @@ func fig4(ctx context.Context, env *Env) (*Result, error) {
 	r.Figure = &Figure{Panels: []Panel{{Title: "covers of 90%", X: "size of the cover", Y: "site-weeks", Labels: labels, Series: []Series{bars}}}}
 	r.Notef("The paper: five or fewer pages suffice for most sites, some need more than a hundred, none more than a thousand.")
 	r.Notef("Here: five or fewer suffice for %.1f%% of %d site-weeks; the largest cover of 90%% has %d pages.", 100*float64(small)/float64(len(all)), len(all), largest)
-	r.Notef(differ)
+	r.Notef("%s", data.differ())
 	return r, nil
 }
 
 // fig5 is the distribution of Jaccard coefficients over pairs of old pages that both cover
 // something [DGKOPT07, Fig. 5].
 func fig5(ctx context.Context, env *Env) (*Result, error) {
-	all, err := covers(ctx, env)
+	all, data, err := covers(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -352,13 +356,13 @@ func fig5(ctx context.Context, env *Env) (*Result, error) {
 		r.Notef("The paper: a significant fraction of pairs has a coefficient very close to 0 or to 1. Here %.1f%% of %.0f pairs are below 0.1 and %.1f%% at 0.9 or above.",
 			100*(counts[0]+counts[1])/pairs, pairs, 100*(counts[bins]+counts[bins-1]+counts[bins-2])/pairs)
 	}
-	r.Notef(differ)
+	r.Notef("%s", data.differ())
 	return r, nil
 }
 
 // fig6 is one greedy cover of all sites and weeks, interleaved by gain [DGKOPT07, Fig. 6].
 func fig6(ctx context.Context, env *Env) (*Result, error) {
-	all, err := covers(ctx, env)
+	all, data, err := covers(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -388,6 +392,6 @@ func fig6(ctx context.Context, env *Env) (*Result, error) {
 	}
 	r.Figure = &Figure{Panels: []Panel{{Title: "new pages on old sites", X: "share of new pages covered", Y: "overhead", Series: []Series{line}}}}
 	r.Notef("The paper: 90%% of new pages at 3%% overhead, all of them at 9%%. Here 90%% at %.1f%% and all at %.1f%%.", 100*at90, 100*at100)
-	r.Notef(differ)
+	r.Notef("%s", data.differ())
 	return r, nil
 }

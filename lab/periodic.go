@@ -122,6 +122,7 @@ type tally struct {
 	weeks           int     // scored
 	ratio           float64 // Σ fetches/found over scored weeks with found > 0
 	ratios          int     // these weeks
+	cut             int     // scored weeks that used up the budget; setting A only
 
 	weekly []weekly // setting A only
 
@@ -179,6 +180,9 @@ func (s *site) periodic(p revisit.Policy, k int, first []learnt, weeks []recrawl
 		out.weekly = append(out.weekly, weekly{fetches, news, r.h.NumNew(), r.score})
 		if r.score {
 			out.add(fetches, news, r.h.NumNew())
+			if fetches == k {
+				out.cut++
+			}
 		}
 		for _, l := range r.learn {
 			if !found[l.v] {

@@ -255,6 +255,9 @@ func (s *site) old(v graph.Node, t int) bool {
 	return first >= 0 && int(first) < t
 }
 
+// hasLists reports whether the site ever has a feed or sitemap.
+func (s *site) hasLists() bool { return s.pages < len(s.urls) }
+
 // there reports whether a crawler that fetched everything at week t has v to fetch again: a
 // page of R_t, a list that answers.
 func (s *site) there(v graph.Node, t int) bool {
@@ -262,14 +265,79 @@ func (s *site) there(v graph.Node, t int) bool {
 	return w.reach[v] || int(v) >= s.pages && w.alive[v]
 }
 
-// eachSite reads every history below the folder of env and calls do with it, on all
-// processors, at most one history a processor in memory.
-func eachSite(ctx context.Context, env *Env, do func(i int, s *site) error) (n int, err error) {
-	files, err := env.Files(".snap.gz")
+// recrawled returns the histories of recrawls below the folder of env, sorted by path, and how many there are of commits.
+func (e *Env) recrawled() (files []string, dated int, err error) {
+	all, err := e.Files(".snap.gz")
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	return len(files), each(ctx, len(files), func(i int) error {
+	for _, path := range all {
+		switch d, err := snap.Dated(path); {
+		case err != nil:
+			return nil, 0, err
+		case d: // a week for every commit: thousands, in which little is new
+			dated++
+		default:
+			files = append(files, path)
+		}
+	}
+	if len(files) == 0 {
+		return nil, 0, &DataError{fmt.Sprintf("%s holds histories of commits only (SNAP3), none of recrawls (SNAP2); of the lab's tables those of delay read them", e.Data)}
+	}
+	return files, dated, nil
+}
+
+// histories is what a table is made from: site histories of recrawls.
+type histories struct {
+	sites, pages int // pages of the first snapshots
+	least, most  int // snapshots of a site
+	lists        int // sites with a feed or sitemap
+	dated        int // histories of commits that were left out
+}
+
+// add counts a site of so many snapshots, and of so many pages at first.
+func (h *histories) add(snapshots, pages int, lists bool) {
+	if h.sites == 0 {
+		h.least = snapshots
+	}
+	h.sites, h.pages, h.least, h.most = h.sites+1, h.pages+pages, min(h.least, snapshots), max(h.most, snapshots)
+	if lists {
+		h.lists++
+	}
+}
+
+// What [DGKOPT07, §3] crawled.
+const (
+	paperSites = 42
+	paperPages = 640_489
+	paperWeeks = 23
+)
+
+// differ says how the data differ from the paper's.
+func (h *histories) differ() string {
+	snapshots := fmt.Sprintf("%d to %d snapshots", h.least, h.most)
+	if h.least == h.most {
+		snapshots = fmt.Sprintf("%d snapshots", h.most)
+	}
+	here, there := float64(h.pages)/float64(h.sites), float64(paperPages)/paperSites
+	out := fmt.Sprintf("Data: %d sites of %.0f pages on average at first, in %s; %d have a feed or sitemap. The paper: %d sites of 2004 and 2005 of %.0f pages, %.2g times as many, in %d weekly ones.",
+		h.sites, here, snapshots, h.lists, paperSites, there, there/here, paperWeeks)
+	if h.dated > 0 {
+		out += fmt.Sprintf(" %d histories of commits below the folder are not for this table.", h.dated)
+	}
+	return out
+}
+
+// eachSite reads every history of recrawls below the folder of env and calls do with it and its number among them, on all
+// processors, at most one history a processor in memory.
+func eachSite(ctx context.Context, env *Env, do func(i int, s *site) error) (*histories, error) {
+	files, dated, err := env.recrawled()
+	if err != nil {
+		return nil, err
+	}
+	all := &histories{dated: dated}
+	var mu sync.Mutex
+	return all, each(ctx, len(files), func(i int) error {
 		s, err := readSite(files[i])
 		if err != nil {
 			return err
@@ -277,6 +345,9 @@ func eachSite(ctx context.Context, env *Env, do func(i int, s *site) error) (n i
 		if err := do(i, s); err != nil {
 			return err
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		all.add(len(s.weeks), s.weeks[0].count, s.hasLists())
 		if env.Progress != nil {
 			fmt.Fprintf(env.Progress, "%s: %d weeks\n", s.name, len(s.weeks))
 		}

@@ -32,13 +32,31 @@ func Open(name string) (*History, error) {
 	return Read(f, name)
 }
 
+// Dated reports whether the named file is the history of a site by commits (SNAP3), from its first line alone. Errors are as those
+// of Open.
+func Dated(name string) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	p, err := newParser(f, name)
+	if err != nil {
+		return false, err
+	}
+	h, err := p.head()
+	if err != nil {
+		return false, &SyntaxError{name, p.line, err}
+	}
+	return h.Dated, nil
+}
+
 // Read reads a gzip'd history to its end; name is for error messages.
 func Read(r io.Reader, name string) (*History, error) {
-	z, err := gzip.NewReader(r)
+	p, err := newParser(r, name)
 	if err != nil {
-		return nil, &SyntaxError{name, 1, fmt.Errorf("want a gzip'd SNAP2 or SNAP3 history: %w", err)}
+		return nil, err
 	}
-	p := &parser{in: bufio.NewReaderSize(z, 1<<16)}
 	h, err := p.history()
 	if err != nil {
 		return nil, &SyntaxError{name, p.line, err}
@@ -49,6 +67,14 @@ func Read(r io.Reader, name string) (*History, error) {
 type parser struct {
 	in   *bufio.Reader
 	line int
+}
+
+func newParser(r io.Reader, name string) (*parser, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, &SyntaxError{name, 1, fmt.Errorf("want a gzip'd SNAP2 or SNAP3 history: %w", err)}
+	}
+	return &parser{in: bufio.NewReaderSize(z, 1<<16)}, nil
 }
 
 // next returns the next line without its end.
@@ -64,7 +90,8 @@ func (p *parser) next() (string, error) {
 	return s[:len(s)-1], nil
 }
 
-func (p *parser) history() (*History, error) {
+// head reads the first line.
+func (p *parser) head() (*History, error) {
 	s, err := p.next()
 	if err != nil {
 		return nil, err
@@ -73,8 +100,16 @@ func (p *parser) history() (*History, error) {
 	if len(f) != 6 || f[0] != "SNAP2" && f[0] != "SNAP3" {
 		return nil, fmt.Errorf("want a line SNAP2 or SNAP3, site, repository, ref, root, base URL, got %.60q", s)
 	}
-	h := &History{Site: f[1], Repo: f[2], Ref: f[3], Root: f[4], Base: f[5], Dated: f[0] == "SNAP3"}
-	if s, err = p.next(); err != nil {
+	return &History{Site: f[1], Repo: f[2], Ref: f[3], Root: f[4], Base: f[5], Dated: f[0] == "SNAP3"}, nil
+}
+
+func (p *parser) history() (*History, error) {
+	h, err := p.head()
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.next()
+	if err != nil {
 		return nil, err
 	}
 	num, ok := strings.CutPrefix(s, "U\t")

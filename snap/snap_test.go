@@ -101,6 +101,35 @@ func TestDates(t *testing.T) {
 	}
 }
 
+// TestDated tells the two formats apart by the first line, whatever follows, and refuses what is neither.
+func TestDated(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       bool
+	}{{"weekly", small, false}, {"commits", dated, true}, {"cut short", dated[:strings.Index(dated, "U\t")], true}} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, zipped(c.text).Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Dated(path); err != nil || got != c.want {
+			t.Errorf("Dated(%s) = %v, %v, want %v", c.name, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"SNAP9\tx\to/n\tmain\t.\thttps://x.test/\n", ""} {
+		path := filepath.Join(t.TempDir(), "bad")
+		if err := os.WriteFile(path, zipped(text).Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var syntax *SyntaxError
+		if _, err := Dated(path); !errors.As(err, &syntax) || syntax.Line != 1 {
+			t.Errorf("Dated(%q): %v, want an error of line 1", text, err)
+		}
+	}
+	if _, err := Dated(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
 func TestAdvance(t *testing.T) {
 	h, err := Read(zipped(dated), "dated")
 	if err != nil {

@@ -33,8 +33,10 @@ var lists = revisit.Description{Name: "lists", Doc: "main feeds, sitemaps and ho
 var compared = []revisit.Description{
 	{Name: "od-all", Lab: true, Full: true, Doc: "od-win, with a full recrawl every cycle", Make: func(c revisit.Config) revisit.Policy { return NewODWin(c.Alpha, false) }},
 	{Name: "od-1", Lab: true, Full: true, Doc: "od-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewODWin(1, true) }},
-	{Name: "cliq-win", Lab: true, Full: true, Doc: "od-win over clusters of documents that show the same", Make: func(c revisit.Config) revisit.Policy { return NewCliq(c.Alpha, cliqFar, false) }},
-	{Name: "cliq-1", Lab: true, Full: true, Doc: "cliq-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewCliq(1, cliqFar, true) }},
+	{Name: "cliq-win", Lab: true, Full: true, Doc: "od-win over clusters of documents that show the same, and over each document", Make: func(c revisit.Config) revisit.Policy { return NewCliq(c.Alpha, cliqFar, false, Literal) }},
+	{Name: "cliq-1", Lab: true, Full: true, Doc: "cliq-win, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewCliq(1, cliqFar, true, Literal) }},
+	{Name: "cliq-win-disjoint", Lab: true, Full: true, Doc: "cliq-win, a clustered document in its cluster only", Make: func(c revisit.Config) revisit.Policy { return NewCliq(c.Alpha, cliqFar, false, Disjoint) }},
+	{Name: "cliq-1-disjoint", Lab: true, Full: true, Doc: "cliq-win-disjoint, from the latest full recrawl only", Make: func(revisit.Config) revisit.Policy { return NewCliq(1, cliqFar, true, Disjoint) }},
 	{Name: "cov", Lab: true, Full: true, Doc: "greedy cover of the latest full recrawl", Make: func(revisit.Config) revisit.Policy { return &Cov{} }},
 	{Name: "bandit", Lab: true, Doc: "multi-armed bandit, UCB1", Make: func(revisit.Config) revisit.Policy { return NewBandit(0, nil) }},
 	{Name: "bandit-greedy", Lab: true, Doc: "multi-armed bandit, ε-greedy with ε = 0.1", Make: func(c revisit.Config) revisit.Policy { return NewBandit(.1, rand.New(rand.NewPCG(c.Seed, 1))) }},
