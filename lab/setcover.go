@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	engine "forage/cover" // the package of tables has a cover of its own
@@ -33,8 +34,11 @@ type coverGraph struct {
 	load func() (*graph.CSR, error)
 }
 
-// coverGraphs returns the web graphs (*.graph) of the data, if there are any, and a generated web
-// of 10^7 arcs.
+// coverPages is the size of the generated graphs: a web of this size has 10^7 arcs.
+var coverPages = 335_000
+
+// coverGraphs returns the web graphs (*.graph) of the data, if there are any, and two that are generated from the seed of env: a web
+// with hosts and a copying web.
 func coverGraphs(env *Env) ([]coverGraph, error) {
 	var out []coverGraph
 	if _, err := os.Stat(env.Data); err != nil {
@@ -53,7 +57,11 @@ func coverGraphs(env *Env) ([]coverGraph, error) {
 			}})
 		}
 	}
-	return append(out, coverGraph{"weblike, 10^7 arcs", func() (*graph.CSR, error) { return gen.Weblike(335e3, 21, 42) }}), nil
+	return append(out,
+		coverGraph{"weblike", func() (*graph.CSR, error) { return gen.Weblike(coverPages, 21, env.Seed) }},
+		coverGraph{"copying", func() (*graph.CSR, error) {
+			return gen.Copying(coverPages, 10, 0.3, gen.Options{Seed: env.Seed})
+		}}), nil
 }
 
 // An iteration is one level of SPGreedy that took a set.
@@ -98,7 +106,7 @@ func setCoverFig2(ctx context.Context, env *Env) (*Result, error) {
 		return nil, err
 	}
 	r.Figure = &Figure{}
-	larger := 0 // graphs on which p = 2 gives the larger cover
+	var all []coverSizes
 	for _, cg := range graphs {
 		g, err := cg.load()
 		if err != nil {
@@ -120,14 +128,34 @@ func setCoverFig2(ctx context.Context, env *Env) (*Result, error) {
 			panel.Series = append(panel.Series, s)
 		}
 		r.Figure.Panels = append(r.Figure.Panels, panel)
-		if sizes[2] > sizes[1.2] {
-			larger++
-		}
-		r.Notef("%s: the cover has %d sets for p = 1.2 and %d for p = 2: %+.2f%%.", cg.name, sizes[1.2], sizes[2], 100*(float64(sizes[2])/float64(sizes[1.2])-1))
+		all = append(all, coverSizes{cg.name, sizes[1.2], sizes[2]})
 		env.progress("%s: done", cg.name)
 	}
-	r.Notef("The paper prints 7,655,425,042 sets for p = 1.2 and 7,421,503,788 for p = 2 and calls them within 2%% of each other. They differ by %.2f%%. The coarser levels of p = 2 give the larger cover on %d of %d graphs here; where that is all, the printed labels look swapped. Iterations that took no set are not counted.", 100*(7655425042./7421503788-1), larger, len(graphs))
+	fig2Notes(r, all)
 	return r, nil
+}
+
+// coverSizes are the sets in a graph's cover for p = 1.2 and p = 2.
+type coverSizes struct {
+	graph     string
+	fine, two int
+}
+
+// fig2Notes stands the sizes beside the printed ones, of which the finer p has the larger.
+func fig2Notes(r *Result, all []coverSizes) {
+	larger := 0 // graphs on which p = 2 gives the larger cover
+	for _, c := range all {
+		if c.two > c.fine {
+			larger++
+		}
+		r.Notef("%s: the cover has %d sets for p = 1.2 and %d for p = 2: %+.2f%%.", c.graph, c.fine, c.two, 100*(float64(c.two)/float64(c.fine)-1))
+	}
+	text := fmt.Sprintf("The paper prints 7,655,425,042 sets for p = 1.2 and 7,421,503,788 for p = 2 and calls them within 2%% of each other; they differ by %.2f%%. "+
+		"The coarser levels of p = 2 give the larger cover on %d of %d graphs here", 100*(7655425042./7421503788-1), larger, len(all))
+	if larger == len(all) {
+		text += ": the printed labels look swapped"
+	}
+	r.Notef("%s. Iterations that took no set are not counted.", text)
 }
 
 // [ST15, Fig. 3]: time by iteration.
@@ -138,6 +166,7 @@ func setCoverFig3(ctx context.Context, env *Env) (*Result, error) {
 		return nil, err
 	}
 	r.Figure = &Figure{}
+	var all []coverTimes
 	for _, cg := range graphs {
 		g, err := cg.load()
 		if err != nil {
@@ -161,25 +190,70 @@ func setCoverFig3(ctx context.Context, env *Env) (*Result, error) {
 			panel.Series = append(panel.Series, s)
 		}
 		r.Figure.Panels = append(r.Figure.Panels, panel)
-		r.Notef("%s: %.3f s for p = 1.2, %.3f s for p = 2: %.2f times.", cg.name, totals[1.2], totals[2], totals[2]/totals[1.2])
+		all = append(all, coverTimes{cg.name, totals[1.2], totals[2]})
 	}
-	r.Notef("The paper needs 1150 minutes for p = 1.2 and 3006 for p = 2, 2.6 times, because one reducer gets all candidates of a level. Within one machine there is no such reducer: fewer levels mean fewer looks. Times are of this run and differ from run to run; the first iteration includes loading.")
+	fig3Notes(r, all)
 	return r, nil
+}
+
+// coverTimes are the seconds that a graph's cover takes for p = 1.2 and p = 2.
+type coverTimes struct {
+	graph     string
+	fine, two float64
+}
+
+// fig3Notes stands the times beside the printed ones, of which that for p = 2 is the longer.
+func fig3Notes(r *Result, all []coverTimes) {
+	shorter := 0
+	for _, c := range all {
+		if c.two < c.fine {
+			shorter++
+		}
+		r.Notef("%s: %.3f s for p = 1.2, %.3f s for p = 2: %.2f times.", c.graph, c.fine, c.two, c.two/c.fine)
+	}
+	text := fmt.Sprintf("The paper needs 1150 minutes for p = 1.2 and 3006 for p = 2, 2.6 times, because one reducer gets all candidates of a level. Here p = 2 takes less on %d of %d graphs", shorter, len(all))
+	if shorter > 0 {
+		text += ", the opposite: within one machine there is no such reducer, and fewer levels mean fewer looks"
+	}
+	r.Notef("%s. Times are of this run and differ from run to run; the first iteration includes loading.", text)
 }
 
 // topByLinks returns the k pages of most links.
 func topByLinks(g *graph.CSR, k int) []graph.Node { return graph.Top(indegrees(g), k, nil) }
 
+// seedHops is how many hops seeds are followed [ST15, §5.3].
+const seedHops = 4
+
+// A seedRow is what a list of seeds reaches in a graph.
+type seedRow struct {
+	graph, seeds string
+	number       int
+	reached      [seedHops + 1]int // pages, by hops
+	median       float64           // of the PageRank of what is reached, as a multiple of the mean
+}
+
+// The lists of seeds that setCoverFig4 compares. A list "as many" has as many pages as the layered one before it.
+const (
+	seedsL0            = "L0"
+	seedsLayered       = "layered"
+	seedsReach         = "reach"
+	seedsLinks         = "top in-degree"
+	seedsRank          = "top PageRank"
+	seedsRandom        = "random"
+	seedsLayeredRandom = "layered, L0 at random"
+	seedsRandomToo     = "random, as many as layered of L0 at random"
+)
+
 // [ST15, Fig. 4]: pages discovered from the layered cover's seeds against other lists of the same
 // size, by hop.
 func setCoverFig4(ctx context.Context, env *Env) (*Result, error) {
-	const depth = 4
 	r := &Result{Columns: []string{"graph", "seeds", "number", "hop", "reached", "layered reaches times as much", "reached per fetch", "median PageRank of reached × n", "layered's median times as high"}}
 	graphs, err := coverGraphs(env)
 	if err != nil {
 		return nil, err
 	}
 	r.Figure = &Figure{}
+	var rows []seedRow
 	for _, cg := range graphs {
 		g, err := cg.load()
 		if err != nil {
@@ -190,8 +264,9 @@ func setCoverFig4(ctx context.Context, env *Env) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		task := &seed.Task{Depth: depth}
-		l0 := topByLinks(g, max(1, n/100))
+		task := &seed.Task{Depth: seedHops}
+		size := max(1, n/100)
+		l0 := topByLinks(g, size)
 		layered, err := seed.Layered(ctx, g, l0, task, seed.LayeredConfig{Algorithm: engine.NameSPGreedy})
 		if err != nil {
 			return nil, err
@@ -202,65 +277,159 @@ func setCoverFig4(ctx context.Context, env *Env) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		lists := []struct {
+		chance := retain.RandomStart(n, k, random)
+		layeredRandom, err := seed.Layered(ctx, g, retain.RandomStart(n, size, random), task, seed.LayeredConfig{Algorithm: engine.NameSPGreedy})
+		if err != nil {
+			return nil, err
+		}
+		panel := Panel{Title: cg.name, X: "hops", Y: "pages reached"}
+		var ours seedRow
+		for i, l := range []struct {
 			name  string
 			seeds []graph.Node
 		}{
-			{"layered", layered.Seeds},
-			{"reach", reach},
-			{"top in-degree", topByLinks(g, k)},
-			{"top PageRank", graph.Top(rank, k, nil)},
-			{"random", retain.RandomStart(n, k, random)},
-		}
-		panel := Panel{Title: cg.name, X: "hops", Y: "pages reached"}
-		var ours [depth + 1]int
-		ourMedian := 0.0
-		for _, l := range lists {
-			reached, err := seed.NewReached(g, task)
+			{seedsLayered, layered.Seeds},
+			{seedsL0, l0},
+			{seedsReach, reach},
+			{seedsLinks, topByLinks(g, k)},
+			{seedsRank, graph.Top(rank, k, nil)},
+			{seedsRandom, chance},
+			{seedsLayeredRandom, layeredRandom.Seeds},
+			{seedsRandomToo, retain.RandomStart(n, len(layeredRandom.Seeds), random)},
+		} {
+			row, err := reachedBy(g, rank, task, l.seeds)
 			if err != nil {
 				return nil, err
 			}
-			for _, v := range l.seeds {
-				if _, _, err := reached.Add(v); err != nil {
-					return nil, err
-				}
-			}
-			var ranks []float64
-			for v := range graph.Node(n) {
-				if _, ok := reached.Hops(v); ok {
-					ranks = append(ranks, rank[v])
-				}
-			}
-			slices.Sort(ranks)
-			median := 0.0
-			if len(ranks) > 0 {
-				median = ranks[len(ranks)/2] * float64(n)
+			row.graph, row.seeds = cg.name, l.name
+			if i == 0 {
+				ours = row
 			}
 			s := Series{Name: l.name}
-			for h := range depth + 1 {
-				x := reached.Within(h)
-				if l.name == "layered" {
-					ours[h], ourMedian = x, median
+			for h, x := range row.reached {
+				var perFetch, median, times any
+				if h > 0 && row.reached[h-1] > 0 {
+					perFetch = float64(x) / float64(row.reached[h-1])
 				}
-				var perFetch any
-				if h > 0 && reached.Within(h-1) > 0 {
-					perFetch = float64(x) / float64(reached.Within(h-1))
+				if h == seedHops {
+					median, times = row.median, ours.median/row.median
 				}
-				var med, times any
-				if h == depth {
-					med, times = median, ourMedian/median
-				}
-				r.Add(cg.name, l.name, len(l.seeds), h, x, float64(ours[h])/float64(x), perFetch, med, times)
+				r.Add(cg.name, l.name, row.number, h, x, float64(ours.reached[h])/float64(x), perFetch, median, times)
 				s.X, s.Y = append(s.X, float64(h)), append(s.Y, float64(x))
 			}
 			panel.Series = append(panel.Series, s)
+			rows = append(rows, row)
 		}
 		r.Figure.Panels = append(r.Figure.Panels, panel)
-		r.Notef("%s: %d covers at depth %d make %d seeds of an L0 of %d; layers %v.", cg.name, len(layered.Passes), depth, k, len(l0), layered.LayerSize)
+		r.Notef("%s: %d covers at depth %d make %d seeds of an L0 of the %d pages with most links; layers %v.", cg.name, len(layered.Passes), seedHops, k, len(l0), layered.LayerSize)
 		env.progress("%s: done", cg.name)
 	}
-	r.Notef("The paper compares with a list that people made, which reaches 3.84 times fewer pages after 4 hops, with a median of its PageRank-like measure 2.32 times lower. No such list exists for these graphs: top lists and chance stand in. L0 is the 1%% of pages with most links.")
+	fig4Notes(r, rows)
 	return r, nil
+}
+
+// reachedBy follows the links of seeds.
+func reachedBy(g *graph.CSR, rank []float64, task *seed.Task, seeds []graph.Node) (row seedRow, err error) {
+	reached, err := seed.NewReached(g, task)
+	if err != nil {
+		return row, err
+	}
+	for _, v := range seeds {
+		if _, _, err := reached.Add(v); err != nil {
+			return row, err
+		}
+	}
+	row.number = len(seeds)
+	var ranks []float64
+	for v := range graph.Node(g.NumNodes()) {
+		if _, ok := reached.Hops(v); ok {
+			ranks = append(ranks, rank[v])
+		}
+	}
+	if slices.Sort(ranks); len(ranks) > 0 {
+		row.median = ranks[len(ranks)/2] * float64(g.NumNodes())
+	}
+	for h := range row.reached {
+		row.reached[h] = reached.Within(h)
+	}
+	return row, nil
+}
+
+// What the paper prints of its layered seeds beside a list that people made [ST15, §5.3]: pages reached, and the median of a measure
+// like PageRank.
+const (
+	printedReach  = 3.84
+	printedMedian = 2.32
+)
+
+// fig4Notes says whether the paper's headline comes out, and where layered seeds pay.
+func fig4Notes(r *Result, rows []seedRow) {
+	of := map[string]map[string]seedRow{}
+	var graphs []string
+	for _, row := range rows {
+		if of[row.graph] == nil {
+			graphs, of[row.graph] = append(graphs, row.graph), map[string]seedRow{}
+		}
+		of[row.graph][row.seeds] = row
+	}
+	times := func(a, b seedRow, hop int) float64 { return float64(a.reached[hop]) / float64(b.reached[hop]) }
+	var pays, not, headline, medians []string
+	reached := [2]int{} // graphs on which the pages, and the median, are as many times those of chance as printed
+	for _, name := range graphs {
+		lists := of[name]
+		layered, chance, l0 := lists[seedsLayered], lists[seedsRandom], lists[seedsL0]
+		best := seedsReach
+		for _, other := range []string{seedsLinks, seedsRank, seedsRandom} {
+			if lists[other].reached[seedHops] > lists[best].reached[seedHops] {
+				best = other
+			}
+		}
+		text := fmt.Sprintf("%s: with %.0f%% of L0's pages layered reaches %.1f%% of what L0 does within %d hops. That is %.3g times what as many random pages reach, and %.3g times what the best list of as many (%s) does.",
+			name, 100*share(layered.number, l0.number), 100*times(layered, l0, seedHops), seedHops, times(layered, chance, seedHops), times(layered, lists[best], seedHops), best)
+		var behind []string
+		for h := 1; h <= seedHops; h++ {
+			if layered.reached[h] < chance.reached[h] {
+				behind = append(behind, fmt.Sprint(h))
+			}
+		}
+		if len(behind) > 0 {
+			text += fmt.Sprintf(" Random pages are ahead of it at hops %s, by up to %.3g times.", strings.Join(behind, ", "), 1/slices.Min([]float64{
+				times(layered, chance, 1), times(layered, chance, 2), times(layered, chance, 3), times(layered, chance, 4)}))
+		}
+		text += fmt.Sprintf(" Of an L0 at random layered takes %.0f%% and reaches %.3g times what as many random pages do.",
+			100*share(lists[seedsLayeredRandom].number, l0.number), times(lists[seedsLayeredRandom], lists[seedsRandomToo], seedHops))
+		r.Notef("%s", text)
+		headline = append(headline, fmt.Sprintf("%.3g (%s)", times(layered, chance, seedHops), name))
+		median := layered.median / chance.median
+		medians = append(medians, fmt.Sprintf("%.3g (%s)", median, name))
+		if times(layered, chance, seedHops) >= printedReach {
+			reached[0]++
+		}
+		if median >= printedMedian {
+			reached[1]++
+		}
+		if times(layered, chance, seedHops) > 1 {
+			pays = append(pays, name)
+		} else {
+			not = append(not, name)
+		}
+	}
+	verdict := func(reached int) string {
+		if reached == 0 {
+			return "is not reproduced"
+		}
+		return fmt.Sprintf("is reached on %d of %d", reached, len(graphs))
+	}
+	r.Notef("The paper's headline is the layered list's %.2f times as many pages after 4 hops as a list that people made finds. No such list exists for these graphs; beside chance it %s: %s times.",
+		printedReach, verdict(reached[0]), strings.Join(headline, ", "))
+	r.Notef("Its median of a measure like PageRank, %.2f times as high, %s beside chance: %s times.", printedMedian, verdict(reached[1]), strings.Join(medians, ", "))
+	all := func(names []string) string {
+		if len(names) == 0 {
+			return "none"
+		}
+		return strings.Join(names, ", ")
+	}
+	r.Notef("Layered seeds are pages of L0 and reach no more than it does. They pay where a good list exists and is to be shorter; they reach more than chance only where L0 does: here on %s; not on %s.", all(pays), all(not))
 }
 
 // [ST15, Fig. 5]: the cover of the cover.
@@ -271,6 +440,7 @@ func setCoverFig5(ctx context.Context, env *Env) (*Result, error) {
 		return nil, err
 	}
 	panel := Panel{Title: "cover of the cover", X: "level", Y: "pages of yield ≥ 3, share of the graph", LogY: true}
+	reachedShare := map[string][]float64{} // by graph and level
 	for _, cg := range graphs {
 		g, err := cg.load()
 		if err != nil {
@@ -297,6 +467,7 @@ func setCoverFig5(ctx context.Context, env *Env) (*Result, error) {
 			}
 			r.Add(cg.name, i+1, l.Targets, l.Uncovered, l.Chosen, l.Yielding, l.Chosen-l.Yielding, share(l.Yielding, n), printed[i], reached, share(reached, linked))
 			s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, share(l.Yielding, n))
+			reachedShare[cg.name] = append(reachedShare[cg.name], share(reached, linked))
 		}
 		panel.Series = append(panel.Series, s)
 		env.progress("%s: done", cg.name)
@@ -304,5 +475,19 @@ func setCoverFig5(ctx context.Context, env *Env) (*Result, error) {
 	panel.Series = append(panel.Series, Series{Name: "the paper's web", X: []float64{0, 1, 2}, Y: []float64{1, 941e6 / 20579558276., 11e6 / 20579558276.}})
 	r.Figure = &Figure{Panels: []Panel{panel}}
 	r.Notef("The paper: 20.6 billion pages; a cover of 941 million pages of yield ≥ 3 and 6.5 billion others; of the 941 million, a cover of 11 million and 387 million others. A third level is added here. Reached are pages within as many hops as there are levels, the seeds themselves left out.")
+	fig5Notes(r, panel.Series, reachedShare)
 	return r, nil
+}
+
+// fig5Notes stands the shares of the graph that the covers' pages of yield 3 and more are beside the printed ones, and says what two levels
+// reach.
+func fig5Notes(r *Result, yielding []Series, reached map[string][]float64) {
+	printed := yielding[len(yielding)-1] // the paper's
+	for _, s := range yielding[:len(yielding)-1] {
+		text := fmt.Sprintf("%s: pages of yield ≥ 3 are", s.Name)
+		for level := 1; level < len(printed.Y); level++ {
+			text += fmt.Sprintf(" %.3g of the graph at level %d (the paper %.3g),", s.Y[level], level, printed.Y[level])
+		}
+		r.Notef("%s and those of level 2 lead to %.1f%% of all pages with links to them within 2 hops; the paper says the majority of the graph.", text[:len(text)-1], 100*reached[s.Name][1])
+	}
 }

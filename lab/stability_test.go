@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"forage/internal/shared"
 )
 
 func TestPoissonAtLeast(t *testing.T) {
@@ -112,35 +110,5 @@ func TestInertia(t *testing.T) {
 		"0.770 (+0.000) with lead 1 after 30 free steps, 0.760 (-0.010) with lead 3 after 30 free steps. A step replaces 5.00% of it without a lead, 0.00% with lead 1."
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-// On cnr-2000: the sizes that other measurements of the same covers gave.
-func TestSetCoverFigures(t *testing.T) {
-	g, err := coverGraphs(&Env{Data: shared.Path(t, "data", "webgraphs")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cnr, err := g[0].load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		p    float64
-		size uint64
-	}{{1.2, 46934}, {2, 47790}} {
-		its, r, err := iterations(t.Context(), cnr, tt.p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		last := its[len(its)-1]
-		if r.Taken != tt.size || last.taken != tt.size || last.covered != r.Coverable {
-			t.Errorf("p = %v: %d sets cover %d, iterations end at %d and %d; want %d", tt.p, r.Taken, r.Coverable, last.taken, last.covered, tt.size)
-		}
-		for i := 1; i < len(its); i++ {
-			if its[i].least >= its[i-1].least {
-				t.Errorf("p = %v: level %v after %v", tt.p, its[i].least, its[i-1].least)
-			}
-		}
 	}
 }
