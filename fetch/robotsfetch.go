@@ -102,25 +102,31 @@ func (c *Client) Robots(ctx context.Context, origin string, like *Request, answe
 		if err != nil {
 			return nil, o, err
 		}
-		status := o.Status
-		switch o.Class {
-		case OK:
-			// A file that broke off may lack the rule that matters.
-			if o.Cut != Whole && o.Cut != CutLong || o.Undecoded {
-				status = 0
+		if o.Class == Redirect && chain.Hops() < robotsRedirects {
+			if url = chain.Next(o); url != "" {
+				continue
 			}
-		case NoContent, NotFound, Gone, ClientError, ServerError, TooManyRequests:
-		case Redirect:
-			if chain.Hops() < robotsRedirects {
-				if url = chain.Next(o); url != "" {
-					continue
-				}
-			}
-			// A robots.txt that cannot be reached by redirects is as good as none.
-			status = http.StatusNotFound
-		default: // no answer, a challenge page, nonsense
+		}
+		return c.RobotsOf(o, time.Now()), o, nil
+	}
+}
+
+// RobotsOf returns the rules that the last answer to a request for robots.txt means: one that is a redirect
+// leads nowhere.
+func (c *Client) RobotsOf(o *Outcome, fetched time.Time) *Robots {
+	status := o.Status
+	switch o.Class {
+	case OK:
+		// A file that broke off may lack the rule that matters.
+		if o.Cut != Whole && o.Cut != CutLong || o.Undecoded {
 			status = 0
 		}
-		return ReadRobots(c.cfg.UserAgent, status, o.Body, time.Now()), o, nil
+	case NoContent, NotFound, Gone, ClientError, ServerError, TooManyRequests:
+	case Redirect, RedirectLoop, TooManyRedirects:
+		// A robots.txt that cannot be reached by redirects is as good as none.
+		status = http.StatusNotFound
+	default: // no answer, a challenge page, nonsense
+		status = 0
 	}
+	return ReadRobots(c.cfg.UserAgent, status, o.Body, fetched)
 }
