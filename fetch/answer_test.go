@@ -51,7 +51,9 @@ func TestTake(t *testing.T) {
 			http.NewResponseController(w).Flush()
 			io.WriteString(w, " parts</title>")
 		},
-		"/moved": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/page?x", http.StatusMovedPermanently) },
+		"/moved": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/page?x", http.StatusMovedPermanently)
+		},
 		"/nowhere": func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusFound)
 		},

@@ -238,3 +238,74 @@ func ReadHead(block *bufio.Reader) (*Head, error) {
 		h.Fields = append(h.Fields, Field{strings.TrimRight(name, " \t"), strings.Trim(value, " \t")})
 	}
 }
+
+// Body returns the body that follows the head in a block. Where the head announces chunks, and the body has some, as writers
+// leave them that keep what goes over the wire, it is without them.
+func (h *Head) Body(block *bufio.Reader) io.Reader {
+	if !strings.Contains(strings.ToLower(h.Fields.Get("Transfer-Encoding")), "chunked") {
+		return block
+	}
+	line, _ := block.Peek(maxChunkLine)
+	i := bytes.IndexByte(line, '\n')
+	if i < 0 {
+		return block
+	}
+	if _, ok := chunkSize(line[:i]); !ok {
+		return block
+	}
+	return &chunks{block: block}
+}
+
+// maxChunkLine is how much is looked at for the line that a chunk begins with.
+const maxChunkLine = 256
+
+// chunkSize reads the line that a chunk begins with, of which what follows a semicolon means nothing to us.
+func chunkSize(line []byte) (int64, bool) {
+	digits, _, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(";"))
+	n, err := strconv.ParseUint(string(bytes.TrimRight(digits, " \t")), 16, 63)
+	return int64(n), err == nil
+}
+
+// chunks reads a body out of its chunks, with line ends of either kind. Trailers are left.
+type chunks struct {
+	block *bufio.Reader
+	left  int64 // of the present chunk
+	begun bool
+	err   error
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if c.err == nil && c.left == 0 {
+		c.next()
+	}
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.block.Read(p[:min(int64(len(p)), c.left)])
+	if c.left -= int64(n); err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	c.err = err
+	return n, err
+}
+
+// next goes on to the next chunk.
+func (c *chunks) next() {
+	line, err := c.block.ReadSlice('\n')
+	if err == nil && c.begun && len(bytes.TrimRight(line, "\r\n")) == 0 { // what a chunk ends with
+		line, err = c.block.ReadSlice('\n')
+	}
+	c.begun = true
+	n, ok := chunkSize(line)
+	switch {
+	case err == io.EOF:
+		c.err = io.ErrUnexpectedEOF
+	case err != nil:
+		c.err = err
+	case !ok:
+		c.err = fmt.Errorf("want the size of a chunk, have %q", line[:min(len(line), 40)])
+	case n == 0:
+		c.err = io.EOF
+	}
+	c.left = n
+}

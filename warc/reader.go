@@ -38,6 +38,14 @@ func NewReader(r io.Reader) *Reader {
 	return rd
 }
 
+// Reset has the reader read another file, or another part of one, in the same memory. Records that it returned before are not to be
+// used any more.
+func (rd *Reader) Reset(r io.Reader) {
+	rd.file = counter{r: r}
+	rd.in.Reset(&rd.file)
+	rd.within, rd.start, rd.index, rd.last, rd.err = false, 0, 0, nil, nil
+}
+
 type counter struct {
 	r io.Reader
 	n int64

@@ -408,3 +408,58 @@ func BenchmarkCapture(b *testing.B) {
 	}
 	b.ReportMetric(float64(w.Written())/float64(b.N), "B/page")
 }
+
+// TestBody: chunks that are there are taken out, and what only seems to have some stays.
+func TestBody(t *testing.T) {
+	for _, c := range []struct{ head, body, want, broken string }{
+		{"", "abc", "abc", ""},
+		{"Transfer-Encoding: chunked", "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", "abcde", ""},
+		{"transfer-encoding: gzip, Chunked", "3\nabc\n0\n\n", "abc", ""},
+		{"Transfer-Encoding: chunked", "<p>3</p>\r\n", "<p>3</p>\r\n", ""},
+		{"Transfer-Encoding: chunked", "no end", "no end", ""},
+		{"Transfer-Encoding: chunked", "", "", ""},
+		{"Transfer-Encoding: chunked", "9\r\nabc", "abc", "unexpected EOF"},
+		{"X-Crawler-Transfer-Encoding: chunked", "3\r\nabc", "3\r\nabc", ""},
+	} {
+		block := bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n" + c.head + "\r\n\r\n" + c.body))
+		if c.head == "" {
+			block = bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n\r\n" + c.body))
+		}
+		h, err := ReadHead(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(h.Body(block))
+		if (err == nil) != (c.broken == "") || err != nil && err.Error() != c.broken || string(got) != c.want {
+			t.Errorf("%s, %q: %q, %v, want %q, %s", c.head, c.body, got, err, c.want, c.broken)
+		}
+	}
+}
+
+// TestReset: a reader reads one file after another as a new one does, wherever it stopped in the one before.
+func TestReset(t *testing.T) {
+	file := anArchive(t)
+	rd := NewReader(strings.NewReader("nonsense"))
+	for range 3 {
+		rd.Next()
+	}
+	for stop := range 5 {
+		rd.Reset(bytes.NewReader(file))
+		for range stop {
+			if _, err := rd.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rd.Reset(bytes.NewReader(file))
+		want, _ := all(t, file)
+		for i := range want {
+			r, err := rd.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprintf("%d+%d %s %s ", r.Offset, r.Index, r.Type, r.URI()); !strings.HasPrefix(want[i], got) {
+				t.Errorf("record %d after %d: %s, want %s", i, stop, got, want[i])
+			}
+		}
+	}
+}
