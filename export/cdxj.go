@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"forage/graph/arcs"
 	"forage/internal/linesort"
 	"forage/warc"
 )
@@ -17,16 +16,13 @@ import (
 // those below it. Beside one its own index may lie, as NAME.cdxj for NAME.warc.gz: it is taken as it is, unless the file was written
 // later; else the file is read. What of a file cannot be indexed is told to note, and left out. Errors: of the files; where there is no
 // WARC file at all. Memory: 32 MiB, and 64 KiB for each 32 MiB of lines.
-func CDXJ(folder, path string, note func(text string)) (w Written, err error) {
-	l := linesort.New(path, held)
+func CDXJ(folder string, to Target, note func(text string)) (w Written, err error) {
+	l := linesort.New(to.beside(), held)
 	defer l.Close()
 	if err := archived(folder, l, &w, note); err != nil {
 		return w, err
 	}
-	if err := arcs.Create(path, l.Write); err != nil {
-		return w, err
-	}
-	return w, w.add(path)
+	return w, to.create(&w, false, l.Write)
 }
 
 // archived adds the lines of an archive.

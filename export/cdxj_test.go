@@ -54,7 +54,7 @@ func TestCDXJ(t *testing.T) {
 	read := func(want uint64) []string {
 		t.Helper()
 		var notes []string
-		w, err := CDXJ(dir, out, func(text string) { notes = append(notes, text) })
+		w, err := CDXJ(dir, File(out), func(text string) { notes = append(notes, text) })
 		if err != nil || w.Records != want {
 			t.Fatalf("%d records, %v, want %d", w.Records, err, want)
 		}
@@ -92,7 +92,7 @@ func TestCDXJ(t *testing.T) {
 	if notes := read(60); len(notes) != 1 || !strings.Contains(notes[0], "a.warc.gz: byte ") { // the last record is a request
 		t.Errorf("notes: %q", notes)
 	}
-	if _, err := CDXJ(t.TempDir(), out, nil); err == nil || !strings.Contains(err.Error(), "there is no WARC file") {
+	if _, err := CDXJ(t.TempDir(), File(out), nil); err == nil || !strings.Contains(err.Error(), "there is no WARC file") {
 		t.Errorf("of a folder without: %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func BenchmarkCDXJ(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if w, err := CDXJ(dir, filepath.Join(b.TempDir(), "all"), nil); err != nil || w.Records != captures {
+		if w, err := CDXJ(dir, File(filepath.Join(b.TempDir(), "all")), nil); err != nil || w.Records != captures {
 			b.Fatal(w, err)
 		}
 	}

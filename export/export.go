@@ -1,8 +1,8 @@
 // Package export writes what leaves a store: all of it as tables, the list of its URLs, the graph of
 // its links, the history of a site; and the index of an archive.
 //
-// Every function takes a view of a store, which may be in use by a running crawl, or the folder of an archive, and a path.
-// A path that ends in .gz or .zst is compressed; a file appears under its name when it is
+// Every function takes a view of a store, which may be in use by a running crawl, or the folder of an archive, and a path or,
+// where it writes a single stream, a Target. A path that ends in .gz or .zst is compressed; a file appears under its name when it is
 // complete, and after an error there is none.
 package export
 
@@ -22,7 +22,7 @@ import (
 // Written tells what an export wrote.
 type Written struct {
 	Records uint64 // URLs, arcs, snapshots, captures, or rows of all tables
-	Bytes   int64  // on disk, all files together
+	Bytes   int64  // on disk, all files together; of what goes elsewhere, as it is written
 }
 
 func (w *Written) add(paths ...string) error {
@@ -38,8 +38,8 @@ func (w *Written) add(paths ...string) error {
 
 // URLs writes the URLs of all pages, a line each, by number; with all, of everything known. keep, if set, is asked once for each of them,
 // whether it is written.
-func URLs(v *store.View, path string, all bool, keep func(*store.Doc) bool) (w Written, err error) {
-	err = arcs.Create(path, func(to io.Writer) error {
+func URLs(v *store.View, to Target, all bool, keep func(*store.Doc) bool) (w Written, err error) {
+	err = to.create(&w, false, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
 		c := v.Cursor()
 		defer c.Close()
@@ -56,29 +56,27 @@ func URLs(v *store.View, path string, all bool, keep func(*store.Doc) bool) (w W
 		}
 		return out.Flush()
 	})
-	if err != nil {
-		return w, err
-	}
-	return w, w.add(path)
+	return w, err
 }
 
-// Graph writes the links between all documents as an arc list, and beside it, as path with
-// .urls before the compression's ending, number and URL of every document, tab-separated.
+// Graph writes the links between all documents as an arc list, and to names, unless that is nil, number and URL of every
+// document, tab-separated.
 // Documents that have not been fetched are nodes without arcs; with fetched they are left out, as
 // are those that never were there and those that rules leave out; the others are numbered anew,
 // in their order. So are those for which keep, if set, is false; it is asked once for each. Memory: the links of one document; with
 // fetched or keep, 4 bytes a document too.
-func Graph(v *store.View, path string, fetched bool, keep func(*store.Doc) bool) (w Written, err error) {
+func Graph(v *store.View, to Target, names *Target, fetched bool, keep func(*store.Doc) bool) (w Written, err error) {
 	g, err := newLinks(v, fetched, keep)
 	if err != nil {
 		return w, err
 	}
-	if err := arcs.WriteFile(path, g, arcs.Auto); err != nil {
+	if err := to.create(&w, false, func(to io.Writer) error { return arcs.Write(to, g, arcs.Auto) }); err != nil {
 		return w, err
 	}
-	w.Records = g.arcs
-	names := LabelsPath(path)
-	err = arcs.Create(names, func(to io.Writer) error {
+	if w.Records = g.arcs; names == nil {
+		return w, nil
+	}
+	err = names.create(&w, false, func(to io.Writer) error {
 		out := bufio.NewWriter(to)
 		c := v.Cursor()
 		defer c.Close()
@@ -96,13 +94,10 @@ func Graph(v *store.View, path string, fetched bool, keep func(*store.Doc) bool)
 		}
 		return out.Flush()
 	})
-	if err != nil {
-		return w, err
-	}
-	return w, w.add(path, names)
+	return w, err
 }
 
-// LabelsPath returns where Graph writes the URLs of the nodes of the graph at path.
+// LabelsPath returns where the URLs of the nodes of the graph at path are looked for: path with .urls before the ending of a compression.
 func LabelsPath(path string) string {
 	for _, ext := range []string{".gz", ".zst"} {
 		if base, ok := strings.CutSuffix(path, ext); ok {

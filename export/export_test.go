@@ -83,7 +83,7 @@ func TestSnap(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "x.snap.gz")
-	w, err := Snap(&db.View, site, path, nil)
+	w, err := Snap(&db.View, site, File(path), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,8 @@ func TestGraph(t *testing.T) {
 	db := small(t)
 	for _, ext := range []string{"", ".gz", ".zst"} {
 		path := filepath.Join(t.TempDir(), "g.tsv"+ext)
-		w, err := Graph(&db.View, path, false, nil)
+		names := File(LabelsPath(path))
+		w, err := Graph(&db.View, File(path), &names, false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,18 +173,18 @@ func TestGraph(t *testing.T) {
 		if !reflect.DeepEqual(g, want) || w.Records != want.NumArcs() || w.Bytes == 0 {
 			t.Errorf("Graph wrote %v (%+v), want %v", g, w, want)
 		}
-		names, err := arcs.Open(filepath.Join(filepath.Dir(path), "g.tsv.urls"+ext))
+		labels, err := arcs.Open(filepath.Join(filepath.Dir(path), "g.tsv.urls"+ext))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, u := range []string{"https://x.test/", "https://x.test/gone"} {
 			var id int
 			var url string
-			if _, err := fmt.Fscanln(names, &id, &url); err != nil || id != i || url != u {
+			if _, err := fmt.Fscanln(labels, &id, &url); err != nil || id != i || url != u {
 				t.Errorf("label %d = %d %s, %v, want %s", i, id, url, err, u)
 			}
 		}
-		names.Close()
+		labels.Close()
 	}
 }
 
@@ -191,12 +192,12 @@ func TestURLs(t *testing.T) {
 	db := small(t)
 	path := filepath.Join(t.TempDir(), "urls")
 	for all, want := range map[bool]uint64{false: 5, true: 7} {
-		w, err := URLs(&db.View, path, all, nil)
+		w, err := URLs(&db.View, File(path), all, nil)
 		if err != nil || w.Records != want {
 			t.Errorf("URLs(all %v) = %+v, %v, want %d", all, w, err, want)
 		}
 	}
-	if _, err := URLs(&db.View, filepath.Join(t.TempDir(), "no", "folder"), true, nil); err == nil {
+	if _, err := URLs(&db.View, File(filepath.Join(t.TempDir(), "no", "folder")), true, nil); err == nil {
 		t.Error("a folder that is not there was written to")
 	}
 }
@@ -256,7 +257,8 @@ func TestFetchedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "g.tsv")
-	w, err := Graph(&db.View, path, true, nil)
+	labels := File(LabelsPath(path))
+	w, err := Graph(&db.View, File(path), &labels, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

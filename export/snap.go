@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"forage/graph"
-	"forage/internal/atomicfile"
 	"forage/snap"
 	"forage/store"
 )
@@ -27,24 +26,21 @@ import (
 // v must be a snapshot, or of a store that nobody writes to: Snap reads the documents three times, and
 // the links once. Memory: 4 bytes for each URL of the store, some 25 for each document of the site, 8 for each
 // time that one came or went, all links that one document ever had, and 32 MiB; what later snapshots changed is
-// beyond that in a temporary file beside path.
+// beyond that in a temporary file beside the one that is written.
 //
 // Errors: the site has no seed, a cycle began before the one before it, and those of v and of the files.
-func Snap(v *store.View, site *store.Site, path string, keep func(*store.Doc) bool) (w Written, err error) {
+func Snap(v *store.View, site *store.Site, to Target, keep func(*store.Doc) bool) (w Written, err error) {
 	h, err := newHistory(v, site, keep)
 	if err != nil {
 		return w, fmt.Errorf("history of %s: %w", site.Name, err)
 	}
-	err = atomicfile.Create(path, func(to io.Writer) error {
-		later := newStreams(2*len(h.cycles), path)
-		defer later.close()
-		return h.write(to, later)
-	})
-	if err != nil {
-		return w, err
-	}
 	w.Records = uint64(len(h.cycles))
-	return w, w.add(path)
+	err = to.create(&w, true, func(out io.Writer) error {
+		later := newStreams(2*len(h.cycles), to.beside())
+		defer later.close()
+		return h.write(out, later)
+	})
+	return w, err
 }
 
 // A life is what the history needs of one document, and how it stood in the latest cycle that

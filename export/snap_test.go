@@ -334,7 +334,7 @@ func TestStubs(t *testing.T) {
 	}
 	must(db.Sync())
 	path := filepath.Join(t.TempDir(), "x.snap.gz")
-	if _, err := Snap(&db.View, site, path, nil); err != nil {
+	if _, err := Snap(&db.View, site, File(path), nil); err != nil {
 		t.Fatal(err)
 	}
 	h, err := snap.Open(path)

@@ -62,11 +62,11 @@ func TestSnapFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := Snap(&db.View, site, filepath.Join(dir, "no", "folder"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Snap(&db.View, site, File(filepath.Join(dir, "no", "folder")), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("in a folder that is missing: %v", err)
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {
-		if _, err := Snap(&db.View, site, "/dev/full", nil); !errors.Is(err, syscall.ENOSPC) {
+		if _, err := Snap(&db.View, site, File("/dev/full"), nil); !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("on a full device: %v", err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestSnapFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := db.Snapshot()
-	if _, err := Snap(v, site, filepath.Join(dir, "x.snap.gz"), nil); err == nil {
+	if _, err := Snap(v, site, File(filepath.Join(dir, "x.snap.gz")), nil); err == nil {
 		t.Error("of a store that is closed: no error")
 	}
 	nothingIn(t, dir)

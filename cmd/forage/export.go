@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,14 +15,56 @@ import (
 	"forage/store"
 )
 
+// An exportKind is something that can be exported.
+type exportKind struct {
+	name   string
+	flags  []string // of those that not every kind takes
+	folder bool     // it makes a folder, so that there is no writing it to stdout
+	// write writes it. v is nil where the kind is asked for of an archive alone.
+	write func(x *exporting, v *store.View) (export.Written, error)
+}
+
+var exportKinds = []exportKind{
+	{name: "cdxj", flags: []string{"warc"}, write: (*exporting).cdxj},
+	{name: "graph", flags: []string{"fetched-only", "labels", "respect"}, write: (*exporting).graph},
+	{name: "parquet", flags: []string{"respect", "since", "warc"}, folder: true, write: (*exporting).parquet},
+	{name: "snap", flags: []string{"respect", "site"}, write: func(x *exporting, v *store.View) (export.Written, error) {
+		s, err := oneSite(v, x.site)
+		if err != nil {
+			return export.Written{}, err
+		}
+		return export.Snap(v, s, x.to, x.heed.keep())
+	}},
+	{name: "urls", flags: []string{"all", "respect"}, write: func(x *exporting, v *store.View) (export.Written, error) {
+		return export.URLs(v, x.to, x.all, x.heed.keep())
+	}},
+}
+
+// exportFlags are the flags of export.
+type exportFlags struct {
+	dir, output, site, archive, labels string
+
+	all, fetched, json bool
+	heed               respect
+	from               since
+}
+
+// exporting is one call of export.
+type exporting struct {
+	exportFlags
+	*cobra.Command
+	kind exportKind
+	to   export.Target
+
+	names *export.Target // graph: where the URLs of its nodes go; nil: nowhere
+}
+
 func exportCmd() *cobra.Command {
-	var (
-		dir, output, site, archive string
-		all, fetched, asJSON       bool
-		heed                       respect
-		from                       since
-	)
-	kinds := []string{"cdxj", "graph", "parquet", "snap", "urls"}
+	var x exporting
+	var kinds []string
+	for _, k := range exportKinds {
+		kinds = append(kinds, k.name)
+	}
 	cmd := &cobra.Command{
 		Use:   "export KIND",
 		Short: "Write the store's tables, link graph or URLs, a site's history, or an archive's index to a file",
@@ -27,8 +72,8 @@ func exportCmd() *cobra.Command {
 
   cdxj     the index of the WARC files of the store's archive, or in the folder --warc and below
            it, a line a capture, sorted; pywb serves them with it
-  graph    the links as an arc list (u<TAB>v a line), with PATH.urls: number and URL;
-           --fetched-only leaves out what is only linked to
+  graph    the links as an arc list (u<TAB>v a line), with PATH.urls, or the file --labels: number
+           and URL; --fetched-only leaves out what is only linked to
   parquet  sites, pages, links, visits, cycles, refetches and events as tables, in a new folder
            PATH; and captures, the index of the archive as Common Crawl has it. DuckDB, pandas
            and others read them. --since leaves out what was known before a cycle (which is
@@ -36,129 +81,185 @@ func exportCmd() *cobra.Command {
   snap     the history of a site as SNAP2, a snapshot a cycle; 'forage replay' serves it
   urls     the URLs of all pages, a line each
 
-A path that ends in .gz or .zst is compressed (snap and parquet always are). Export works beside a
-running crawl. --respect leaves out documents as 'forage pages' does, and of a graph their
-links: its nodes are numbered anew.`,
-		Example:   "  forage export graph -o links.tsv.zst\n  forage export snap --site example.org -o example.snap.gz\n  forage export parquet --since 7 -o tables/7",
+A path that ends in .gz or .zst is compressed (snap and parquet always are); '-' is the standard
+output, where nothing else is written then. Export works beside a running crawl. --respect
+leaves out documents as 'forage pages' does, and of a graph their links: its nodes are numbered
+anew.`,
+		Example:   "  forage export graph -o links.tsv.zst\n  forage export urls -o - | wc -l\n  forage export snap --site example.org -o example.snap.gz\n  forage export parquet --since 7 -o tables/7",
 		Args:      arguments(cobra.ExactArgs(1)),
 		ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output == "" {
-				return usagef("say where to write with -o PATH")
-			}
-			if fetched && args[0] != "graph" {
-				return usagef("--fetched-only is for 'export graph'; %s has no use for it", args[0])
-			}
-			if archive != "" && args[0] != "cdxj" && args[0] != "parquet" {
-				return usagef("--warc is for 'export cdxj' and 'export parquet'; %s has no use for it", args[0])
-			}
-			if from.Since != nil && args[0] != "parquet" {
-				return usagef("--since is for 'export parquet'; %s has no use for it", args[0])
-			}
-			if heed.Respect != 0 && args[0] == "cdxj" {
-				return usagef("--respect is for what a store knows; 'export cdxj' reads an archive")
-			}
-			path := callOf(cmd.Context()).path(output)
-			note := func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s\n", text) }
-			tell := func(w export.Written) error {
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"kind": args[0], "path": output, "records": w.Records, "bytes": w.Bytes})
-				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records, %d bytes\n", output, w.Records, w.Bytes)
-				return err
-			}
-			index := func(folder string) error {
-				w, err := export.CDXJ(folder, path, note)
-				if errors.Is(err, fs.ErrNotExist) {
-					return usagef("%w", err)
-				}
-				if err != nil {
-					return err
-				}
-				return tell(w)
-			}
-			if archive != "" && args[0] == "cdxj" {
-				defer endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), path)()
-				return index(callOf(cmd.Context()).path(archive))
-			}
-			var write func(v *store.View) (export.Written, error)
-			switch args[0] {
-			case "urls":
-				write = func(v *store.View) (export.Written, error) { return export.URLs(v, path, all, heed.keep()) }
-			case "graph":
-				write = func(v *store.View) (export.Written, error) { return export.Graph(v, path, fetched, heed.keep()) }
-			case "parquet":
-				if samePath(path, callOf(cmd.Context()).path(".")) {
-					return usagef("%s is the current folder, in whose place another cannot be put: name a new one", output)
-				}
-				what := export.Tables{Keep: heed.keep(), Note: note}
-				if from.Since != nil {
-					what.Cycle, what.Time = from.Cycle, from.Time
-				}
-				write = func(v *store.View) (w export.Written, err error) {
-					if archive != "" {
-						what.Archive = callOf(cmd.Context()).path(archive)
-					} else if _, err := v.Archive(); err == nil {
-						if what.Archive, err = archiveOf(v); err != nil {
-							return w, err
-						}
-					}
-					w, err = export.Parquet(v, path, what)
-					if what.Archive != "" && errors.Is(err, fs.ErrNotExist) {
-						return w, usagef("%w; --warc DIR names the folder where the archive is", err)
-					}
-					if errors.Is(err, fs.ErrExist) {
-						return w, usagef("%w", err)
-					}
-					return w, errors.Join(err, notYet(v, cmd.ErrOrStderr(), from))
-				}
-			case "snap":
-				write = func(v *store.View) (export.Written, error) {
-					s, err := oneSite(v, site)
-					if err != nil {
-						return export.Written{}, err
-					}
-					return export.Snap(v, s, path, heed.keep())
-				}
-			case "cdxj":
-				defer endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), path)()
-				return onStore(cmd, dir, func(v *store.View) error {
-					folder, err := archiveOf(v)
-					if err != nil {
-						return err
-					}
-					return index(folder)
-				})
-			default:
+			at := slices.Index(kinds, args[0])
+			if at < 0 {
 				return usagef("there is no export %q; known: %s", args[0], strings.Join(kinds, " "))
 			}
-			outputs := []string{path}
-			if args[0] == "graph" {
-				outputs = append(outputs, export.LabelsPath(path))
-			}
-			written := endOnInterrupt(cmd.Context(), cmd.ErrOrStderr(), outputs...)
-			defer written()
-			return onStore(cmd, dir, func(v *store.View) error {
-				w, err := write(v)
-				if err != nil {
-					return err
-				}
-				heed.tell(cmd.ErrOrStderr())
-				return tell(w)
-			})
+			x.kind, x.Command = exportKinds[at], cmd
+			return x.run()
 		},
 	}
-	dirFlag(cmd, &dir)
+	dirFlag(cmd, &x.dir)
 	f := cmd.Flags()
-	f.StringVarP(&output, "output", "o", "", "file to write; parquet: new folder")
-	f.StringVar(&archive, "warc", "", "cdxj, parquet: folder of another archive than the store's")
-	f.Var(&from, "since", "parquet: only what came to be known since a cycle or time")
-	f.StringVar(&site, "site", "", "snap: the site, where the store has several")
-	f.BoolVar(&all, "all", false, "urls: everything known, not only pages")
-	f.BoolVar(&fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")
-	respectFlag(cmd, &heed)
-	f.BoolVar(&asJSON, "json", false, "one JSON object")
+	f.StringVarP(&x.output, "output", "o", "", "file to write, - for the standard output; parquet: new folder")
+	f.StringVar(&x.archive, "warc", "", "cdxj, parquet: folder of another archive than the store's")
+	f.Var(&x.from, "since", "parquet: only what came to be known since a cycle or time")
+	f.StringVar(&x.site, "site", "", "snap: the site, where the store has several")
+	f.StringVar(&x.labels, "labels", "", "graph: file for the URLs of its nodes, instead of PATH.urls")
+	f.BoolVar(&x.all, "all", false, "urls: everything known, not only pages")
+	f.BoolVar(&x.fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")
+	respectFlag(cmd, &x.heed)
+	f.BoolVar(&x.json, "json", false, "one JSON object, on stderr where the export itself goes to stdout")
 	return cmd
+}
+
+// check finds what is wrong with the flags.
+func (x *exporting) check() error {
+	if x.output == "" {
+		return usagef("say where to write with -o PATH, or -o - for the standard output")
+	}
+	takers := map[string][]string{} // of each flag that not every kind takes
+	for _, k := range exportKinds {
+		for _, f := range k.flags {
+			takers[f] = append(takers[f], "'export "+k.name+"'")
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(takers)) {
+		if x.Flags().Changed(f) && !slices.Contains(x.kind.flags, f) {
+			return usagef("--%s is for %s; %s has no use for it", f, inWords(takers[f]), x.kind.name)
+		}
+	}
+	switch {
+	case x.output == "-" && x.kind.folder:
+		return usagef("%s is a folder of files, for which the standard output has no place: name a new one with -o PATH", x.kind.name)
+	case x.output == "-" && x.labels == "-":
+		return usagef("-o and --labels cannot both be the standard output")
+	}
+	return nil
+}
+
+// inWords joins a list as people write it.
+func inWords(list []string) string {
+	if n := len(list) - 1; n > 0 {
+		return strings.Join(list[:n], ", ") + " and " + list[n]
+	}
+	return list[0]
+}
+
+func (x *exporting) run() error {
+	if err := x.check(); err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(x.OutOrStdout(), 64<<10) // another process gets each write in a message of its own
+	target := func(path string) export.Target {
+		if path == "-" {
+			return export.Target{To: out}
+		}
+		return export.File(x.path(path))
+	}
+	x.to = target(x.output)
+	outputs := []string{x.to.Path}
+	if x.kind.name == "graph" {
+		switch {
+		case x.labels != "":
+			names := target(x.labels)
+			x.names = &names
+		case x.output != "-":
+			names := export.File(export.LabelsPath(x.to.Path))
+			x.names = &names
+		}
+		if x.names != nil {
+			outputs = append(outputs, x.names.Path)
+		}
+	}
+	outputs = slices.DeleteFunc(outputs, func(path string) bool { return path == "" })
+	defer endOnInterrupt(x.Context(), x.ErrOrStderr(), outputs...)()
+	write := func(v *store.View) error {
+		w, err := x.kind.write(x, v)
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		x.heed.tell(x.ErrOrStderr())
+		return x.tell(w)
+	}
+	if x.kind.name == "cdxj" && x.archive != "" {
+		return write(nil)
+	}
+	return onStore(x.Command, x.dir, write)
+}
+
+// path resolves a path of the command line.
+func (x *exporting) path(p string) string { return callOf(x.Context()).path(p) }
+
+// note says something on stderr.
+func (x *exporting) note(text string) { fmt.Fprintf(x.ErrOrStderr(), "forage: %s\n", text) }
+
+// tell says what was written. Where that is the standard output it is not mixed with what was.
+func (x *exporting) tell(w export.Written) error {
+	piped := x.output == "-" || x.labels == "-"
+	to := x.OutOrStdout()
+	if piped {
+		to = x.ErrOrStderr()
+	}
+	switch {
+	case x.json:
+		return printJSON(to, map[string]any{"kind": x.kind.name, "path": x.output, "records": w.Records, "bytes": w.Bytes})
+	case piped:
+		return nil
+	}
+	_, err := fmt.Fprintf(to, "%s: %d records, %d bytes\n", x.output, w.Records, w.Bytes)
+	return err
+}
+
+// folder is the archive that is asked for: the one named, or the store's.
+func (x *exporting) folder(v *store.View) (string, error) {
+	if x.archive != "" {
+		return x.path(x.archive), nil
+	}
+	return archiveOf(v)
+}
+
+func (x *exporting) cdxj(v *store.View) (w export.Written, err error) {
+	folder, err := x.folder(v)
+	if err != nil {
+		return w, err
+	}
+	w, err = export.CDXJ(folder, x.to, x.note)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, usagef("%w", err)
+	}
+	return w, err
+}
+
+func (x *exporting) graph(v *store.View) (export.Written, error) {
+	if x.names == nil {
+		x.note("the URLs of the nodes are not written: --labels FILE says where to")
+	}
+	return export.Graph(v, x.to, x.names, x.fetched, x.heed.keep())
+}
+
+func (x *exporting) parquet(v *store.View) (w export.Written, err error) {
+	if samePath(x.to.Path, x.path(".")) {
+		return w, usagef("%s is the current folder, in whose place another cannot be put: name a new one", x.output)
+	}
+	what := export.Tables{Keep: x.heed.keep(), Note: x.note}
+	if x.from.Since != nil {
+		what.Cycle, what.Time = x.from.Cycle, x.from.Time
+	}
+	if _, err := v.Archive(); x.archive != "" || err == nil {
+		if what.Archive, err = x.folder(v); err != nil {
+			return w, err
+		}
+	}
+	w, err = export.Parquet(v, x.to.Path, what)
+	if what.Archive != "" && errors.Is(err, fs.ErrNotExist) {
+		return w, usagef("%w; --warc DIR names the folder where the archive is", err)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return w, usagef("%w", err)
+	}
+	return w, errors.Join(err, notYet(v, x.ErrOrStderr(), x.from))
 }
 
 // oneSite returns the site of that name, or the only one where the name is empty.

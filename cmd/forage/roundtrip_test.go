@@ -71,7 +71,7 @@ func roundTrip(t *testing.T, h *snap.History, versions int) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, "out.snap.gz")
-			if _, err := export.Snap(c.View(), s, path, nil); err != nil {
+			if _, err := export.Snap(c.View(), s, export.File(path), nil); err != nil {
 				t.Fatal(err)
 			}
 			got, err := snap.Open(path)
