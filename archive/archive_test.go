@@ -265,8 +265,11 @@ func TestHistories(t *testing.T) {
 				case n < 17 && len(wait) > 0:
 					wait[0].g.Drop()
 					wait = wait[1:]
+				case n < 18:
+					h.commit()
 				case n < 19:
 					h.commit()
+					h.beside()
 				default:
 					for _, p := range wait {
 						p.g.Drop()
@@ -434,8 +437,8 @@ func TestMoved(t *testing.T) {
 	}
 	h.append("http://a.test/2", "body", g)
 	h.commit()
-	if name, err := Folder(h.state); err != nil || name != h.cfg.Folder {
-		t.Errorf("folder %q, %v", name, err)
+	if r, err := NewReader("", h.state); err != nil || r.Folder != h.cfg.Folder {
+		t.Errorf("folder %+v, %v", r, err)
 	}
 	h.check()
 

@@ -11,8 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"forage/archive"
 	"forage/warc"
 )
+
+// folder reads a folder of WARC files that no store knows of.
+func folder(dir string) *archive.Reader {
+	r, err := archive.NewReader(dir, nil)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
 
 // anArchive writes WARC files of n captures each to a folder.
 func anArchive(t testing.TB, dir string, names []string, n int) {
@@ -54,7 +64,7 @@ func TestCDXJ(t *testing.T) {
 	read := func(want uint64) []string {
 		t.Helper()
 		var notes []string
-		w, err := CDXJ(dir, File(out), func(text string) { notes = append(notes, text) })
+		w, err := CDXJ(folder(dir), File(out), func(text string) { notes = append(notes, text) })
 		if err != nil || w.Records != want {
 			t.Fatalf("%d records, %v, want %d", w.Records, err, want)
 		}
@@ -92,7 +102,7 @@ func TestCDXJ(t *testing.T) {
 	if notes := read(60); len(notes) != 1 || !strings.Contains(notes[0], "a.warc.gz: byte ") { // the last record is a request
 		t.Errorf("notes: %q", notes)
 	}
-	if _, err := CDXJ(t.TempDir(), File(out), nil); err == nil || !strings.Contains(err.Error(), "there is no WARC file") {
+	if _, err := CDXJ(folder(t.TempDir()), File(out), nil); err == nil || !strings.Contains(err.Error(), "there is no WARC file") {
 		t.Errorf("of a folder without: %v", err)
 	}
 }
@@ -119,7 +129,7 @@ func BenchmarkCDXJ(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if w, err := CDXJ(dir, File(filepath.Join(b.TempDir(), "all")), nil); err != nil || w.Records != captures {
+		if w, err := CDXJ(folder(dir), File(filepath.Join(b.TempDir(), "all")), nil); err != nil || w.Records != captures {
 			b.Fatal(w, err)
 		}
 	}

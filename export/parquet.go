@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"forage/archive"
 	"forage/graph"
 	"forage/internal/atomicfile"
 	"forage/store"
@@ -18,7 +19,7 @@ type Tables struct {
 	Cycle store.Cycle // in cycles before this one
 	Time  store.Time  // before this time; not asked where Cycle is set
 
-	Archive string            // folder of WARC files, as CDXJ reads it; "": there are no captures
+	Archive *archive.Reader   // nil: there are no captures
 	Note    func(text string) // told what of the archive cannot be read
 }
 
@@ -69,7 +70,7 @@ func (x *tables) write() error {
 	if err := x.events(); err != nil {
 		return err
 	}
-	if x.Archive == "" {
+	if x.Archive == nil {
 		return nil
 	}
 	return x.captures()

@@ -370,7 +370,7 @@ func TestParquetSame(t *testing.T) {
 	db := anyStore(t, 7, true)
 	archive := t.TempDir()
 	anArchive(t, archive, []string{"b.warc.gz", "a.warc.gz"}, 50)
-	what := Tables{Archive: archive, Note: func(text string) { t.Error(text) }}
+	what := Tables{Archive: folder(archive), Note: func(text string) { t.Error(text) }}
 	parent := t.TempDir()
 	one, two := filepath.Join(parent, "one"), filepath.Join(parent, "two")
 	for _, dir := range []string{one, two} {
@@ -417,7 +417,7 @@ func TestParquetSame(t *testing.T) {
 	if _, err := Parquet(&db.View, one, what); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("into a folder that holds something: %v", err)
 	}
-	what.Archive = filepath.Join(parent, "nowhere")
+	what.Archive = folder(filepath.Join(parent, "nowhere"))
 	if _, err := Parquet(&db.View, filepath.Join(parent, "three"), what); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of an archive that is not there: %v", err)
 	}
@@ -533,7 +533,7 @@ func TestCaptures(t *testing.T) {
 		t.Helper()
 		dir := filepath.Join(t.TempDir(), "tables")
 		told := 0
-		what.Archive, what.Note = archive, func(string) { told++ }
+		what.Archive, what.Note = folder(archive), func(string) { told++ }
 		if _, err := Parquet(&db.View, dir, what); err != nil {
 			t.Fatal(err)
 		}
@@ -585,7 +585,7 @@ func TestDuckDB(t *testing.T) {
 	db := anyStore(t, 11, true)
 	archive, dir := t.TempDir(), filepath.Join(t.TempDir(), "tables")
 	anArchive(t, archive, []string{"a.warc.gz"}, 50)
-	if _, err := Parquet(&db.View, dir, Tables{Archive: archive, Note: func(text string) { t.Error(text) }}); err != nil {
+	if _, err := Parquet(&db.View, dir, Tables{Archive: folder(archive), Note: func(text string) { t.Error(text) }}); err != nil {
 		t.Fatal(err)
 	}
 	n := walk(t, &db.View, Tables{})

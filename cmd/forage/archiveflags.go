@@ -109,18 +109,22 @@ func commandLine(cmd *cobra.Command) string {
 	return text
 }
 
-// archiveOf returns the folder of the archive that a store has written last.
-func archiveOf(v *store.View) (string, error) {
+// archiveOf reads a folder of WARC files as far as the store has written it; folder "": where that has written last. v nil: no store is asked. The caller
+// closes it.
+func archiveOf(v *store.View, folder string) (*archive.Reader, error) {
+	if v == nil {
+		return archive.NewReader(folder, nil)
+	}
 	state, err := v.Archive()
-	if errors.Is(err, store.ErrNotFound) {
-		return "", usagef("the store has no archive: 'forage crawl --warc DIR' writes one, and --warc DIR names one of others")
+	if errors.Is(err, store.ErrNotFound) && folder == "" {
+		return nil, usagef("the store has no archive: 'forage crawl --warc DIR' writes one, and --warc DIR names one of others")
 	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	r, err := archive.NewReader(folder, state)
 	if err != nil {
-		return "", err
+		return nil, fmt.Errorf("%w: name the archive with --warc DIR", err)
 	}
-	folder, err := archive.Folder(state)
-	if err != nil {
-		return "", fmt.Errorf("%w: name the archive with --warc DIR", err)
-	}
-	return folder, nil
+	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/archive"
 	"forage/export"
 	"forage/store"
 )
@@ -212,20 +213,22 @@ func (x *exporting) tell(w export.Written) error {
 	return err
 }
 
-// folder is the archive that is asked for: the one named, or the store's.
-func (x *exporting) folder(v *store.View) (string, error) {
+// reader reads the archive that is asked for: the folder that was named, or where the store's is. The caller closes it.
+func (x *exporting) reader(v *store.View) (*archive.Reader, error) {
+	folder := ""
 	if x.archive != "" {
-		return x.path(x.archive), nil
+		folder = x.path(x.archive)
 	}
-	return archiveOf(v)
+	return archiveOf(v, folder)
 }
 
 func (x *exporting) cdxj(v *store.View) (w export.Written, err error) {
-	folder, err := x.folder(v)
+	from, err := x.reader(v)
 	if err != nil {
 		return w, err
 	}
-	w, err = export.CDXJ(folder, x.to, x.note)
+	defer from.Close()
+	w, err = export.CDXJ(from, x.to, x.note)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, usagef("%w", err)
 	}
@@ -248,12 +251,13 @@ func (x *exporting) parquet(v *store.View) (w export.Written, err error) {
 		what.Cycle, what.Time = x.from.Cycle, x.from.Time
 	}
 	if _, err := v.Archive(); x.archive != "" || err == nil {
-		if what.Archive, err = x.folder(v); err != nil {
+		if what.Archive, err = x.reader(v); err != nil {
 			return w, err
 		}
+		defer what.Archive.Close()
 	}
 	w, err = export.Parquet(v, x.to.Path, what)
-	if what.Archive != "" && errors.Is(err, fs.ErrNotExist) {
+	if what.Archive != nil && errors.Is(err, fs.ErrNotExist) {
 		return w, usagef("%w; --warc DIR names the folder where the archive is", err)
 	}
 	if errors.Is(err, fs.ErrExist) {

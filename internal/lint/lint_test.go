@@ -68,7 +68,7 @@ var imports = map[string]string{
 	"metrics":              "crawl crawl/plan fetch store webhook",
 	"warc":                 "",
 	"archive":              "internal/atomicfile internal/filelock internal/linesort warc",
-	"export":               "fetch/use graph graph/arcs graph/bv internal/atomicfile internal/linesort snap store warc",
+	"export":               "archive fetch/use graph graph/arcs graph/bv internal/atomicfile internal/linesort snap store warc",
 	"lab":                  "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest":  "graph explore",
 	"explore/sample":       "graph graph/arcs explore source fetch",
