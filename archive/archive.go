@@ -113,35 +113,6 @@ type openFile struct {
 	Index  int64  `json:"index"` // -1: there was no room for all of it
 }
 
-// Folder returns the folder of the archive that a state belongs to. The error says that it is none.
-func Folder(encoded []byte) (string, error) {
-	s, err := parseState(encoded)
-	return s.Folder, err
-}
-
-// Missing returns the names of the files that are gone from the folder of the archive that a state belongs to, with their indexes. The error is that
-// of Folder, or of the folder.
-func Missing(encoded []byte) (names []string, err error) {
-	s, err := parseState(encoded)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(s.Folder)
-	if err != nil {
-		return nil, err
-	}
-	there := map[string]bool{}
-	for _, e := range entries {
-		there[e.Name()] = true
-	}
-	for n := max(s.First, 1); n < s.Next; n++ {
-		if name := s.file(n); !there[name] && !there[name+openSuffix] && !there[indexOf(name)] {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
 func parseState(encoded []byte) (s state, err error) {
 	if err := json.Unmarshal(encoded, &s); err != nil || s.Folder == "" || s.Name == "" || s.Next == 0 {
 		return s, fmt.Errorf("what the store knows of its archive cannot be read: %.100q", encoded)

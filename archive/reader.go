@@ -2,7 +2,6 @@ package archive
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -118,7 +117,7 @@ func (r *Reader) Missing(files []WARC) (names []string) {
 	if r.state.Name == "" || !own && r.Folder != r.state.Folder {
 		return nil
 	}
-	for n := uint32(1); n < r.state.Next; n++ {
+	for n := max(r.state.First, 1); n < r.state.Next; n++ {
 		if name := r.state.file(n); !there[name] {
 			names = append(names, name)
 		}
@@ -166,10 +165,6 @@ func (f *WARC) Lines() (lines *os.File, size int64, err error) {
 		return nil, 0, errors.Join(err, lines.Close())
 	}
 	return lines, info.Size(), nil
-}
-
-func (s *state) file(number uint32) string {
-	return fmt.Sprintf("forage-%s-%05d%s", s.Name, number, warcSuffix)
 }
 
 // Answer opens the record at a place in the store's archive. It is good until the next call. Errors: one that wraps fs.ErrNotExist where the file is not there;

@@ -84,6 +84,7 @@ func (h *history) beside() {
 // TestReader: whole files are read of any folder, others only of the store that writes them, and what is missing is told.
 func TestReader(t *testing.T) {
 	h := newHistory(t, 1, Config{Folder: t.TempDir(), Limit: 1})
+	h.a.finish = (*file).finish // not as histories may have it
 	for _, uri := range []string{"http://a.test/1", "http://a.test/2", "http://a.test/3"} {
 		h.append(uri, uri, h.record(uri, uri))
 		h.commit()

@@ -1,9 +1,15 @@
 package export
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"forage/archive"
 	"forage/internal/linesort"
@@ -49,10 +55,63 @@ func warcFiles(from *archive.Reader, note func(string)) ([]archive.WARC, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range from.Missing(files) {
-		note(fmt.Sprintf("%s is not in %s, where the store has written it: what it holds is left out", name, from.Folder))
+	missing := from.Missing(files)
+	left, err := leftIndexes(from.Folder, files)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range left {
+		if !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+	}
+	if n := len(missing); n > 0 {
+		const most = 5
+		some := strings.Join(missing[:min(n, most)], ", ")
+		if n > most {
+			some += fmt.Sprintf(" and %d more", n-most)
+		}
+		note(fmt.Sprintf("%s lacks %s: deleted, or moved elsewhere; the captures in it are left out", from.Folder, some))
 	}
 	return files, nil
+}
+
+// leftIndexes returns the names of the WARC files that are not among files, though the index of each of them lies in the folder or below it.
+func leftIndexes(folder string, files []archive.WARC) (names []string, err error) {
+	there := map[string]bool{}
+	for _, f := range files {
+		there[f.Name] = true
+	}
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, indexSuffix) {
+			return err
+		}
+		if name := indexes(path); name != "" && !there[name] {
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, err
+}
+
+const indexSuffix = ".cdxj"
+
+// indexes returns the name of the WARC file of which a file is the index; "": of none, or of several, as that of a whole archive is.
+func indexes(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, err := bufio.NewReaderSize(f, 64<<10).ReadSlice('\n')
+	if err != nil {
+		return ""
+	}
+	r, err := parseCapture(string(line))
+	if err != nil || strings.TrimSuffix(strings.TrimSuffix(r.Filename, ".gz"), ".warc")+indexSuffix != filepath.Base(path) {
+		return ""
+	}
+	return r.Filename
 }
 
 // captures adds the lines of one file.

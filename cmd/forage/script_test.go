@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 //	release   lets it answer all
 //	web D [F] serves the files of folder D on loopback and sets $BASE and $SITE; F answers for what
 //	          is not there, with status 200. Each request is a line of requests.txt
+//	remove P  removes the files that pattern P matches
 //	commits F writes the history of that site into F, as one of commits
 func TestScripts(t *testing.T) {
 	type key struct{}
@@ -94,6 +95,16 @@ func TestScripts(t *testing.T) {
 			},
 			"release": func(ts *testscript.TestScript, neg bool, args []string) {
 				close(ts.Value(key{}).(*webSite).free)
+			},
+			"remove": func(ts *testscript.TestScript, neg bool, args []string) {
+				files, err := filepath.Glob(ts.MkAbs(args[0]))
+				ts.Check(err)
+				if len(files) == 0 {
+					ts.Fatalf("nothing matches %s", args[0])
+				}
+				for _, f := range files {
+					ts.Check(os.Remove(f))
+				}
 			},
 			"commits": func(ts *testscript.TestScript, neg bool, args []string) {
 				h := snap.Blog(rand.New(rand.NewPCG(1, 0)), 8)
