@@ -106,16 +106,19 @@ func (r *Reader) Files() (files []WARC, err error) {
 	return files, err
 }
 
-// Missing returns the names of those among files numbered by the store's archive that are not in files.
+// Own reports whether the store has written some of files.
+func (r *Reader) Own(files []WARC) bool {
+	return r.state.Name != "" && slices.ContainsFunc(files, func(f WARC) bool { return strings.HasPrefix(f.Name, "forage-"+r.state.Name+"-") })
+}
+
+// Missing returns the names of those that the store has written and that are not among files, which Files returned.
 func (r *Reader) Missing(files []WARC) (names []string) {
+	if r.state.Name == "" || r.Folder != r.state.Folder && !r.Own(files) {
+		return nil
+	}
 	there := map[string]bool{}
-	own := false
 	for _, f := range files {
 		there[f.Name] = true
-		own = own || strings.HasPrefix(f.Name, "forage-"+r.state.Name+"-")
-	}
-	if r.state.Name == "" || !own && r.Folder != r.state.Folder {
-		return nil
 	}
 	for n := max(r.state.First, 1); n < r.state.Next; n++ {
 		if name := r.state.file(n); !there[name] {

@@ -1,5 +1,5 @@
 // Package export writes what leaves a store: all of it as tables, the list of its URLs, the graph of
-// its links, the history of a site; and the index of an archive.
+// its links, the history of a site; and an archive: its index, or all of it as one file.
 //
 // Every function takes a view of a store, which may be in use by a running crawl, or the folder of an archive, and a path or,
 // where it writes a single stream, a Target. A path that ends in .gz or .zst is compressed; a file appears under its name when it is

@@ -48,11 +48,12 @@ type tables struct {
 	w      *Written
 
 	names []string // of the sites, by number
-	left  []uint64 // documents that Keep leaves out, as bits; nil: none
+	left  docSet   // documents that Keep leaves out
 }
 
 func (x *tables) write() error {
-	if err := x.readLeft(); err != nil {
+	var err error
+	if x.left, err = leftOut(x.v, x.Keep, nil); err != nil {
 		return err
 	}
 	if err := x.sites(); err != nil {
@@ -76,31 +77,8 @@ func (x *tables) write() error {
 	return x.captures()
 }
 
-// readLeft asks Keep.
-func (x *tables) readLeft() error {
-	if x.Keep == nil {
-		return nil
-	}
-	n, err := x.v.NumURLs()
-	if err != nil {
-		return err
-	}
-	x.left = make([]uint64, (n+63)/64)
-	c := x.v.Cursor()
-	defer c.Close()
-	return c.Docs(func(d *store.Doc) bool {
-		if int(d.ID) < n && !x.Keep(d) {
-			x.left[d.ID/64] |= 1 << (d.ID % 64)
-		}
-		return true
-	})
-}
-
 // has reports whether a document is in the tables, as far as Keep decides.
-func (x *tables) has(id graph.Node) bool {
-	i := int(id / 64)
-	return i >= len(x.left) || x.left[i]&(1<<(id%64)) == 0
-}
+func (x *tables) has(id graph.Node) bool { return !x.left.has(id) }
 
 // node is the number of a document as a column that may be null has it.
 func (x *tables) node(id graph.Node) *uint32 {

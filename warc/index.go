@@ -140,6 +140,10 @@ func mediaType(contentType string) string {
 	return contentType
 }
 
+// Entry returns what Index says of a record, which is read to its end, Filename apart; nil: it has no place in an index. A *FormatError says that it
+// has one, but not by itself, or that it is broken.
+func (r *Record) Entry() (*Entry, error) { return entryOf(r) }
+
 // entryOf reads a record to its end; nil: it has no place in an index.
 func entryOf(rec *Record) (*Entry, error) {
 	switch rec.Type {

@@ -39,6 +39,7 @@ var exportKinds = []exportKind{
 	{name: "urls", flags: []string{"all", "respect"}, write: func(x *exporting, v *store.View) (export.Written, error) {
 		return export.URLs(v, x.to, x.all, x.heed.keep())
 	}},
+	{name: "wacz", flags: []string{"respect", "site", "warc"}, write: (*exporting).wacz},
 }
 
 // exportFlags are the flags of export.
@@ -81,8 +82,10 @@ func exportCmd() *cobra.Command {
            in) or a time
   snap     the history of a site as SNAP2, a snapshot a cycle; 'forage replay' serves it
   urls     the URLs of all pages, a line each
+  wacz     the WARC files of the store's archive, or of --warc, as one file with an index and a
+           list of pages, which ReplayWeb.page shows; --site NAME takes that site's captures only
 
-A path that ends in .gz or .zst is compressed (snap and parquet always are); '-' is the standard
+A path that ends in .gz or .zst is compressed (snap, parquet and wacz always are); '-' is the standard
 output, where nothing else is written then. Export works beside a running crawl. --respect
 leaves out documents as 'forage pages' does, and of a graph their links: its nodes are numbered
 anew.`,
@@ -101,9 +104,9 @@ anew.`,
 	dirFlag(cmd, &x.dir)
 	f := cmd.Flags()
 	f.StringVarP(&x.output, "output", "o", "", "file to write, - for the standard output; parquet: new folder")
-	f.StringVar(&x.archive, "warc", "", "cdxj, parquet: folder of another archive than the store's")
+	f.StringVar(&x.archive, "warc", "", "cdxj, parquet, wacz: folder of another archive than the store's")
 	f.Var(&x.from, "since", "parquet: only what came to be known since a cycle or time")
-	f.StringVar(&x.site, "site", "", "snap: the site, where the store has several")
+	f.StringVar(&x.site, "site", "", "snap: the site, where the store has several; wacz: only what was captured of it")
 	f.StringVar(&x.labels, "labels", "", "graph: file for the URLs of its nodes, instead of PATH.urls")
 	f.BoolVar(&x.all, "all", false, "urls: everything known, not only pages")
 	f.BoolVar(&x.fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")
@@ -184,10 +187,22 @@ func (x *exporting) run() error {
 		x.heed.tell(x.ErrOrStderr())
 		return x.tell(w)
 	}
-	if x.kind.name == "cdxj" && x.archive != "" {
+	if x.archive != "" && !x.needsStore() {
 		return write(nil)
 	}
 	return onStore(x.Command, x.dir, write)
+}
+
+// needsStore reports whether a folder of WARC files is not all that is needed.
+func (x *exporting) needsStore() bool {
+	switch x.kind.name {
+	case "cdxj":
+		return false
+	case "wacz":
+		asked := callOf(x.Context()).owner != nil || x.Flags().Changed("dir") || x.Flags().Changed("respect") || x.Flags().Changed("site")
+		return asked || store.Exists(x.dir) == nil
+	}
+	return true
 }
 
 // path resolves a path of the command line.
@@ -231,6 +246,25 @@ func (x *exporting) cdxj(v *store.View) (w export.Written, err error) {
 	w, err = export.CDXJ(from, x.to, x.note)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, usagef("%w", err)
+	}
+	return w, err
+}
+
+func (x *exporting) wacz(v *store.View) (w export.Written, err error) {
+	from, err := x.reader(v)
+	if err != nil {
+		return w, err
+	}
+	defer from.Close()
+	what := export.Package{From: from, Keep: x.heed.keep(), Software: "forage/" + version(), Note: x.note}
+	if x.site != "" {
+		if what.Site, err = oneSite(v, x.site); err != nil {
+			return w, err
+		}
+	}
+	w, err = export.WACZ(v, x.to, what)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, usagef("%w; --warc DIR names the folder where the archive is", err)
 	}
 	return w, err
 }
