@@ -3,12 +3,14 @@ package crawl
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"forage/crawl/ledger"
 	"forage/crawl/novelty"
 	"forage/explore/yield"
 	"forage/graph"
+	"forage/revisit"
 	"forage/store"
 )
 
@@ -22,6 +24,9 @@ import (
 type budgetedCycle struct {
 	rediscovery
 	done bool // the policy names no more documents
+
+	partial *revisit.Partial // says when the coverage asked for is reached; nil: none was
+	reached int              // old documents that may be fetched since then; 0: it is not reached
 
 	suspects  []graph.Node        // pages that lists have dropped, and that were not looked at yet
 	suspected map[graph.Node]bool // those that are or were among them
@@ -73,6 +78,9 @@ func (v *budgetedCycle) begin() error {
 	}
 	if err := v.queue(); err != nil {
 		return err
+	}
+	if v.plan.Coverage > 0 {
+		v.partial = &revisit.Partial{Share: v.plan.Coverage, Fetches: int(v.rec.Refetched), Expected: float64(v.rec.Foreseen) / 1000}
 	}
 	return v.ledger.Begin()
 }
@@ -210,14 +218,54 @@ func (v *budgetedCycle) idle() (over bool, err error) {
 // is no more than there are old ones; where that leaves something of what was asked for, it is for
 // what waits.
 func (v *budgetedCycle) budget() int {
-	if v.plan.Budget == nil || v.plan.Total > 0 {
-		return v.rec.Limit
+	if v.plan.Budget == nil || v.plan.Total > 0 || v.partial != nil {
+		return v.limit()
 	}
 	return max(v.rec.Limit, v.plan.Budget(v.rec.Limit))
 }
 
+// limit is how many old documents the cycle may fetch. When the coverage asked for is reached, that is what the
+// policy took, with what is looked at beside it in a budget of that size.
+func (v *budgetedCycle) limit() int {
+	if v.reached > 0 {
+		return v.reached
+	}
+	return v.rec.Limit
+}
+
+// size is the budget of which parts are for looks at pages that may be gone, or listed by now. Where a coverage was
+// asked for, the limit may be the whole site, and it is what has been spent so far.
+func (v *budgetedCycle) size() int {
+	if v.partial == nil || v.reached > 0 {
+		return v.limit()
+	}
+	return min(v.limit(), v.ledger.Spent()+1)
+}
+
 // left is how many more documents the budget has room for.
-func (v *budgetedCycle) left() int { return v.rec.Limit - v.ledger.Spent() }
+func (v *budgetedCycle) left() int { return v.limit() - v.ledger.Spent() }
+
+// covered reports whether the coverage asked for is reached, and notes what is expected of the document that the
+// policy names next if it is not.
+func (v *budgetedCycle) covered() bool {
+	if v.partial == nil {
+		return false
+	}
+	pages, ok := v.ledger.Expected()
+	if !ok {
+		return false
+	}
+	enough := v.partial.Enough(pages, v.ledger.Documents())
+	v.rec.Unseen = int64(1000 * v.partial.Left)
+	if enough {
+		spent := v.ledger.Spent()
+		v.reached = min(v.rec.Limit, spent+int(math.Round(float64(spent)*v.plan.CheckGone)))
+		return true
+	}
+	v.partial.Fetched(pages)
+	v.rec.Foreseen = int64(1000 * v.partial.Expected)
+	return false
+}
 
 // revisit puts the document in line that the policy names next, unless all that is left of the
 // budget is for pages that may be gone.
@@ -228,6 +276,10 @@ func (v *budgetedCycle) revisit() (more bool, err error) {
 	due, err := v.due()
 	if err != nil || v.done || v.left() <= due {
 		return false, err
+	}
+	if v.covered() {
+		v.done = true
+		return false, nil
 	}
 	d, ok, err := v.ledger.Next()
 	if err != nil {

@@ -69,7 +69,7 @@ func (v *budgetedCycle) leftOut(d *store.Doc) {
 // first repeats what else was there, and what is published later need not. One after another is tried, as
 // each tells of the others, until as many as the budget is have brought nothing.
 func (v *budgetedCycle) try() (more bool, err error) {
-	if len(v.spared) == 0 || v.vain >= v.rec.Limit {
+	if len(v.spared) == 0 || v.vain >= v.size() {
 		return false, nil
 	}
 	docs, err := v.crawl().docs(v.spared)

@@ -27,7 +27,7 @@ func (v *budgetedCycle) suspect(id graph.Node) {
 // what has been read by then.
 func (v *budgetedCycle) compare() error {
 	last := v.done || v.left() <= v.checks()
-	if !last && (v.left() > (v.rec.Limit+1)/2 || !v.outweighs(1)) {
+	if !last && (v.left() > (v.limit()+1)/2 || !v.outweighs(1)) {
 		return nil
 	}
 	if (v.survey == nil || last && !v.compared) && v.plan.CheckGone > 0 {
@@ -75,7 +75,7 @@ func (v *budgetedCycle) lost() error {
 
 // checks is how many pages that may be gone the plan has looked at in this cycle.
 func (v *budgetedCycle) checks() int {
-	return v.plan.Checks(v.site.Site, v.ledger.Cycle(), v.rec.Limit)
+	return v.plan.Checks(v.site.Site, v.ledger.Cycle(), v.size())
 }
 
 // due is how much of what is left of the budget is for checks: what there is of them within their share,
@@ -147,7 +147,7 @@ func (v *budgetedCycle) listCheck() *check {
 // a departed page is worth the plan's share of a new one. A budget of which that share is less than a
 // fetch is for what is new.
 func (v *budgetedCycle) outweighs(worth float64) bool {
-	if v.plan.CheckGone*float64(v.rec.Limit) < 1 {
+	if v.plan.CheckGone*float64(v.size()) < 1 {
 		return false
 	}
 	pages, ok := v.ledger.Expected()

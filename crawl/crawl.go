@@ -90,19 +90,21 @@ type Result struct {
 	Cycle       store.Cycle   // the lowest of Cycles; where there are none, the latest of the sites
 	Cycles      []store.Cycle // ascending
 	Sites       int
-	Fetched     int64 // answers to requests for documents
-	Refetched   int64 // of these, of old documents
-	Pages       int64 // pages that answered for the first time, duplicates included
-	Copies      int64 // of these, duplicates
-	Known       int64 // pages of the sites in the store, duplicates left out
-	Documents   int64 // pages, duplicates included, feeds and sitemaps of the sites in the store
-	Duplicates  int64 // of these, pages that are duplicates
-	NewPages    int64 // pages that are new for certain, duplicates left out
-	Content     int64 // of these, pages that are there to be read
-	Unknown     int64 // pages of which nobody knows whether they are new
-	Moved       int64 // pages found to be others at a new URL
-	Waited      int64 // documents that waited from an earlier cycle, fetched within the budget
-	Over        int64 // new documents left for the next cycle, as plan.Plan.MaxNew were followed
+	Fetched     int64   // answers to requests for documents
+	Refetched   int64   // of these, of old documents
+	Pages       int64   // pages that answered for the first time, duplicates included
+	Copies      int64   // of these, duplicates
+	Known       int64   // pages of the sites in the store, duplicates left out
+	Documents   int64   // pages, duplicates included, feeds and sitemaps of the sites in the store
+	Duplicates  int64   // of these, pages that are duplicates
+	NewPages    int64   // pages that are new for certain, duplicates left out
+	Content     int64   // of these, pages that are there to be read
+	Unknown     int64   // pages of which nobody knows whether they are new
+	Moved       int64   // pages found to be others at a new URL
+	Waited      int64   // documents that waited from an earlier cycle, fetched within the budget
+	Foreseen    float64 // new pages expected of old documents fetched, in cycles that were to find a share of what is new
+	Unseen      float64 // the same of the others, when these cycles ended
+	Over        int64   // new documents left for the next cycle, as plan.Plan.MaxNew were followed
 	Bytes       int64
 	Errors      int64
 	Failed      []FailedSite
@@ -125,6 +127,15 @@ func (r *Result) Overhead() (float64, bool) {
 		return 0, false
 	}
 	return float64(r.Refetched) / float64(r.NewPages), true
+}
+
+// Coverage estimates the share of the new pages that the cycles found which were to find a share, and false where
+// there was none.
+func (r *Result) Coverage() (float64, bool) {
+	if all := r.Foreseen + r.Unseen; all > 0 {
+		return r.Foreseen / all, true
+	}
+	return 0, false
 }
 
 // A Crawl owns a store and works on it. Everything but cfg, db and loop belongs to the goroutine

@@ -214,6 +214,8 @@ func (r *run) sum() error {
 		res.Unknown += rec.Unknown
 		res.Moved += rec.Moved
 		res.Waited += rec.Waited
+		res.Foreseen += float64(rec.Foreseen) / 1000
+		res.Unseen += float64(rec.Unseen) / 1000
 		res.Bytes += rec.Bytes
 		res.Errors += rec.Errors
 		counts, err := r.crawl.db.Counters(rec.Site)

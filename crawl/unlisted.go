@@ -43,7 +43,7 @@ func (u *unlisted) share(budget int) int {
 // budget, or within what the policy leaves of it.
 func (v *budgetedCycle) lookAgain() (more bool, err error) {
 	u := &v.unlisted
-	for len(u.due) > 0 && v.left() > 0 && (v.done || u.looked < u.share(v.rec.Limit)) {
+	for len(u.due) > 0 && v.left() > 0 && (v.done || u.looked < u.share(v.size())) {
 		d, err := v.crawl().doc(u.due[0])
 		if err != nil {
 			return false, err

@@ -60,6 +60,8 @@ type budgeted struct {
 	served func(t int, v graph.Node, f *revisit.Answer)
 	// allot, if set, says how many fetches week t has, in place of the same number in all. A week that has none is not looked at.
 	allot func(t int) int
+	// partial, if set, ends a cycle when its share is expected to be found.
+	partial *revisit.Partial
 	// path, if set, stands for the path of a document that was just found. Documents that are found
 	// together are numbered by it.
 	path func(v graph.Node) string
@@ -219,7 +221,13 @@ func (b *budgeted) run(k int, truth truth) tally {
 		}
 		b.site.Begin(revisit.Time(b.s.weeks[t].time), k)
 		spent, fetches := 0.0, 0
+		if b.partial != nil {
+			b.partial.Fetches, b.partial.Expected = 0, 0
+		}
 		for spent < float64(k)-1e-9 {
+			if b.partial != nil && !b.partialFetch() {
+				break
+			}
 			v, ok := b.site.Next()
 			if !ok {
 				break
@@ -247,6 +255,9 @@ func (b *budgeted) run(k int, truth truth) tally {
 			out.fetches += fetches
 			out.spent += spent
 			out.cycles++
+			if b.partial != nil {
+				out.expected, out.left = out.expected+b.partial.Expected, out.left+b.partial.Left
+			}
 		}
 	}
 	last := int32(len(b.s.weeks) - 1)

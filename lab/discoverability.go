@@ -27,6 +27,7 @@ var discoverability = []Experiment{
 	{"discoverability-fig8", "coverage by average cover size, recrawls every week", fig8},
 	{"discoverability-fig9", "coverage by average cover size, recrawls every fourth week", fig9},
 	{"discoverability-beyond", "every revisit policy at every budget, told full recrawls or not", beyond},
+	{"discoverability-partial", "cycles that stop at a coverage: what they fetch and what they reach", partial},
 }
 
 // A cover is the greedy cover of one site's new pages in one week.

@@ -132,6 +132,7 @@ type tally struct {
 	delayed        int     // these pages
 	spent          float64 // cost of fetches, a 304 at its price
 	bytes          float64 // a model of what was transferred
+	expected, left float64 // Σ of revisit.Partial over cycles, where a coverage was asked for
 }
 
 func (a *tally) add(fetches, found, there int) {

@@ -19,6 +19,7 @@ type Cycle struct {
 	Refetched int64       `json:"refetched"`
 	NewPages  int64       `json:"new_pages"`
 	Overhead  *float64    `json:"overhead"`
+	Coverage  *float64    `json:"coverage" doc:"of what was new, the share found as the policy estimated when the cycle ended, where one was asked for"`
 }
 
 // NewCycle returns the record of a cycle of a site of that name.
@@ -30,6 +31,10 @@ func NewCycle(c *store.CycleRecord, site string) *Cycle {
 	if c.New > 0 && c.Kind != store.FirstVisit {
 		overhead := float64(c.Refetched) / float64(c.New)
 		row.Overhead = &overhead
+	}
+	if all := c.Foreseen + c.Unseen; all > 0 {
+		coverage := float64(c.Foreseen) / float64(all)
+		row.Coverage = &coverage
 	}
 	return row
 }

@@ -47,6 +47,10 @@ type CycleRecord struct {
 	Copies    int64 // of Pages, duplicates
 	Content   int64 // of New, pages of class ContentPage
 	Moved     int64 // pages found to be others at a new URL
+
+	// Of a cycle that was to find a share of what is new, in thousandths of a page: what was expected of the
+	// documents that the policy named, and of all others.
+	Foreseen, Unseen int64
 }
 
 // cycleFields is the record of a cycle. Tags 1 to 8 are what format 1 kept of a site's cycle.
@@ -71,6 +75,8 @@ var cycleFields = record.New(
 	record.Uint(18, func(c *CycleRecord) *int64 { return &c.Copies }),
 	record.Uint(19, func(c *CycleRecord) *int64 { return &c.Content }),
 	record.Uint(20, func(c *CycleRecord) *int64 { return &c.Moved }),
+	record.Uint(21, func(c *CycleRecord) *int64 { return &c.Foreseen }),
+	record.Uint(22, func(c *CycleRecord) *int64 { return &c.Unseen }),
 )
 
 func decodeCycle(site SiteID, c Cycle, b []byte) (*CycleRecord, error) {

@@ -94,6 +94,7 @@ type Site struct {
 	Period     int    // every Nth visit fetches every known document; 0: none
 	MaxNew     int    // new documents that a visit follows; 0: no limit
 	CheckGone  float64
+	Coverage   float64           // of what is new, at which a visit ends; 0: at its budget
 	Fields     []fetch.SiteField // for its host
 	Unarchived bool              // nothing of it is kept in the archive
 }
@@ -268,7 +269,7 @@ func checkListen(s string) error {
 // siteKeys is what is said of a site, or of all sites.
 type siteKeys struct {
 	Site
-	everyAt, budgetAt, ignoreAt ast.Node // where these stand; nil: nowhere
+	everyAt, budgetAt, ignoreAt, coverageAt ast.Node // where these stand; nil: nowhere
 }
 
 // keys are those of a site. Where f is not nil they are those of all sites, and what holds for all that the
@@ -337,6 +338,15 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 			r.yes(n, &kept)
 			k.Unarchived = !kept
 		},
+		"coverage": func(n ast.Node) {
+			k.coverageAt = n
+			r.value(n, func(s string) (err error) {
+				if k.Coverage, err = parseShare(s); err == nil && !(k.Coverage > 0 && k.Coverage < 1) {
+					err = errors.New("want a share of what is new above 0% and below 100%, such as 90%")
+				}
+				return err
+			})
+		},
 		"check_gone": func(n ast.Node) {
 			r.value(n, func(s string) (err error) { k.CheckGone, err = parseShare(s); return err })
 		},
@@ -381,6 +391,17 @@ func (k *siteKeys) read(r *reader, n ast.Node) (s Site, ok bool) {
 		r.errorf(k.budgetAt, "budget: want %s/day, or how often: every: 6h", w.Budget)
 	case w.Every == 0 && len(r.errs) == before:
 		r.errorf(n, "want every: how often, beside the budget of defaults")
+	}
+	if k.Coverage > 0 {
+		at := cmp.Or(k.coverageAt, n)
+		if k.When.Budget.PerDay {
+			r.errorf(at, "coverage: want every: how often, and the most that a visit may fetch beside it: budget: 100%%")
+		}
+		if p, err := paper.New(k.Policy, revisit.Config{}); err == nil {
+			if _, ok := p.(revisit.Forecaster); !ok {
+				r.errorf(at, "coverage: want a policy that says what it expects, best; %s does not", k.Policy)
+			}
+		}
 	}
 	if k.Rules.Robots == "" {
 		k.Rules.Contact = "" // the record of the site has it for this alone

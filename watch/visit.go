@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +31,10 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 		of := budget
 		budget = func(known int) int { return min(of(known), n) }
 	}
-	p := plan.Plan{Sites: []string{name}, Policy: w.Policy, Period: w.Period, Budget: budget, Text: w.When.Budget.String(), MaxNew: w.MaxNew, CheckGone: w.CheckGone, Full: full}
+	p := plan.Plan{Sites: []string{name}, Policy: w.Policy, Period: w.Period, Budget: budget, Text: w.When.Budget.String(), MaxNew: w.MaxNew, CheckGone: w.CheckGone, Coverage: w.Coverage, Full: full}
+	if w.Coverage > 0 {
+		p.Text = fmt.Sprintf("%g%% of what is new, at most %s", 100*w.Coverage, p.Text)
+	}
 	if w.When.Every == 0 {
 		p.Day = w.When.Budget.N
 	}

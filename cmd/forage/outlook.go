@@ -56,8 +56,9 @@ type plannedSite struct {
 	Needs    float64 `json:"seconds_needed"`
 	Has      any     `json:"seconds_available"`
 	InTime   bool    `json:"in_time"`
-	Blind    bool    `json:"blind"`        // the policy knows nothing without full recrawls
-	Recrawl  any     `json:"recrawl_over"` // what a full recrawl may take that the budget has no room for
+	Blind    bool    `json:"blind"`          // the policy knows nothing without full recrawls
+	Recrawl  any     `json:"recrawl_over"`   // what a full recrawl may take that the budget has no room for
+	Likely   int     `json:"likely_fetches"` // fewer than budget where a coverage ends the cycle
 }
 
 func planned(o *plan.Outlook) plannedJSON {
@@ -68,7 +69,7 @@ func planned(o *plan.Outlook) plannedJSON {
 	p.Price = o.Price
 	for i := range o.Sites {
 		s := &o.Sites[i]
-		row := plannedSite{s.Site.Name, s.Known, s.Budget, s.Expected, nil, s.Needs.Seconds(), nil, !s.Late(), s.Blind, orNull(s.Recrawl)}
+		row := plannedSite{s.Site.Name, s.Known, s.Budget, s.Expected, nil, s.Needs.Seconds(), nil, !s.Late(), s.Blind, orNull(s.Recrawl), s.Likely}
 		if !math.IsNaN(s.Coverage) {
 			row.Coverage = s.Coverage
 		}
@@ -86,7 +87,7 @@ func printOutlook(w io.Writer, o *plan.Outlook, each bool) error {
 	var expected float64
 	for i := range o.Sites {
 		s := &o.Sites[i]
-		budget, expected = budget+s.Budget, expected+s.Expected
+		budget, expected = budget+s.Likely, expected+s.Expected
 		if s.Late() {
 			late++
 		}
@@ -112,7 +113,7 @@ func printOutlook(w io.Writer, o *plan.Outlook, each bool) error {
 		if s.Late() {
 			text += fmt.Sprintf("; politeness asks for %s, there are %s", s.Needs.Round(time.Second), s.Has.Round(time.Second))
 		}
-		if _, err := fmt.Fprintf(w, "forage: %s: %d of %d old documents, some %.1f new pages expected (%s)\n", s.Site.Name, s.Budget, s.Known, s.Expected, text); err != nil {
+		if _, err := fmt.Fprintf(w, "forage: %s: %d of %d old documents, some %.1f new pages expected (%s)\n", s.Site.Name, s.Likely, s.Known, s.Expected, text); err != nil {
 			return err
 		}
 	}

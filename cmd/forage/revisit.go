@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ func revisitCmd() *cobra.Command {
 		dry    bool
 		budget amount
 		check  amount
+		share  amount
 		delay  time.Duration
 		strict bool
 		asJSON bool
@@ -58,6 +60,11 @@ full where N-1 have passed at a site since the last full one. Where a --budget i
 for these cycles as well: at a site with more documents none is full. od-win learns from full
 recrawls alone: until one of them has found new pages it fetches nothing, and revisit says so.
 
+With --coverage 90% a cycle ends when that share of what is new is expected to be found, and --budget,
+where it is given, is the ceiling; else the whole site is. The estimate is what the policy expects of
+the documents fetched, beside what it expects of the others. Some fetches in each cycle see what a
+site is like, so that less than 60% is asked for in vain: one fetch finds more.
+
 With --total-budget sites share a number of fetches: each fetch goes to the site that it is
 expected to find most new pages at, from what the fetches of past cycles found. Before it
 begins, revisit tells the share of the new pages that the budgets are expected to find, and
@@ -65,7 +72,7 @@ which budgets the delay does not let it spend before the time limit, or in as lo
 has gone by since the last cycle. --plan stops there.
 
 'forage pages --new-since CYCLE' lists what a cycle found.`,
-		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --policy od-win --period 4\n  forage revisit --total-budget 1000 --min 1 --plan",
+		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --coverage 90%\n  forage revisit --policy od-win --period 4\n  forage revisit --total-budget 1000 --min 1 --plan",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(p.Config.Alpha > 0 && p.Config.Alpha <= 1) {
 				return usagef("--alpha: want a decay above 0 and up to 1, got %g", p.Config.Alpha)
@@ -100,6 +107,11 @@ has gone by since the last cycle. --plan stops there.
 			if !check.isPct && check.n != 0 {
 				return usagef("--check-gone wants a share of the budget such as 25%%, or 0")
 			}
+			if cmd.Flags().Changed("coverage") {
+				if err := coverageFlag(cmd, &p, &share); err != nil {
+					return err
+				}
+			}
 			p.CheckGone = check.share
 			p.Sites = args
 			p.Text, p.Capped = budget.String(), cmd.Flags().Changed("budget")
@@ -114,6 +126,13 @@ has gone by since the last cycle. --plan stops there.
 					p.Budget, p.Text = nil, ""
 				}
 				p.Text = strings.TrimSpace(fmt.Sprintf("%s of %d", p.Text, p.Total))
+			}
+			if p.Coverage > 0 {
+				if p.Text = share.String() + " of what is new"; cmd.Flags().Changed("budget") {
+					p.Text += ", at most " + budget.String()
+				} else {
+					p.Budget = nil
+				}
 			}
 			if p.Full {
 				p.Budget, p.Text = nil, "all"
@@ -169,6 +188,7 @@ has gone by since the last cycle. --plan stops there.
 	f := cmd.Flags()
 	f.Var(&budget, "budget", "old documents to fetch at each site: a number, or a share of those known, at least one")
 	f.Var(&check, "check-gone", "share of the budget for pages that lists have dropped, and what one that is gone is worth of a new one")
+	f.Var(&share, "coverage", "end the cycle of a site when this share of what is new is expected to be found, such as 90%; --budget, if given, is the ceiling")
 	f.IntVar(&p.MaxNew, "max-new", 1000, "new documents to follow at each site, but in full recrawls; the next cycle goes on with the rest (0: no limit)")
 	f.IntVar(&p.Total, "total-budget", 0, "old documents to fetch over all sites, shared by what each is expected to find; without --budget no other limit (0: no limit)")
 	f.IntVar(&p.Min, "min", 0, "least share of --total-budget for a site")
@@ -185,6 +205,27 @@ has gone by since the last cycle. --plan stops there.
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
+}
+
+// coverageFlag checks the flags that go with --coverage.
+func coverageFlag(cmd *cobra.Command, p *plan.Plan, share *amount) error {
+	if !share.isPct || !(share.share > 0 && share.share < 1) {
+		return usagef("--coverage: want a share of what is new, above 0%% and below 100%%, such as 90%%, got %q; --full finds all", share.String())
+	}
+	for _, other := range []string{"full", "total-budget"} {
+		if cmd.Flags().Changed(other) {
+			return usagef("--coverage and --%s: each says how much is fetched; leave one of them out", other)
+		}
+	}
+	policy, err := paper.New(p.Policy, p.Config)
+	if err != nil {
+		return usagef("--policy: %w", err)
+	}
+	if _, ok := policy.(revisit.Forecaster); !ok {
+		return usagef("--coverage wants a policy that says what it expects: --policy best; %s does not", p.Policy)
+	}
+	p.Coverage = share.share
+	return nil
 }
 
 // newKinds says which of the new pages are content, where some are not or repeat others.
@@ -237,6 +278,7 @@ type revisitJSON struct {
 	Waited      int64              `json:"waited"`   // documents fetched within the budget that waited from earlier cycles
 	Over        int64              `json:"left_new"` // new documents left for the next cycle by --max-new
 	Overhead    any                `json:"overhead"`
+	Coverage    any                `json:"coverage"` // estimated, where --coverage asked for it
 	Fetched     int64              `json:"fetched"`
 	Bytes       int64              `json:"bytes"`
 	Errors      int64              `json:"errors"`
@@ -253,16 +295,23 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON b
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	overhead, ok := r.Overhead()
+	coverage, reached := r.Coverage()
 	if asJSON {
-		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
+		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
 		if ok {
 			j.Overhead = overhead
+		}
+		if reached {
+			j.Coverage = coverage
 		}
 		return printJSON(out, j)
 	}
 	text := "no overhead to tell"
 	if ok {
 		text = fmt.Sprintf("overhead %.0f%%", 100*overhead)
+	}
+	if reached {
+		text += fmt.Sprintf(", an estimated %.0f%% of what is new", math.Floor(100*coverage))
 	}
 	_, err := fmt.Fprintf(out, "%s: %s%s by fetching %s (%s); %d fetched, %s in %s\n", cyclesText(r), plural(r.NewPages, "new page"), newKinds(r), plural(r.Refetched, "old document"), text, r.Fetched, bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Moved > 0 {

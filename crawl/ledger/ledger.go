@@ -133,6 +133,9 @@ func (l *Ledger) Cycle() int { return l.policy.Cycle() }
 // Expected returns how many new pages the policy expects of its next document; ok=false: it does not say.
 func (l *Ledger) Expected() (pages float64, ok bool) { return l.policy.Expected() }
 
+// Documents is how many documents the policy knows.
+func (l *Ledger) Documents() int { return l.policy.NumDocuments() }
+
 // Next returns the old document that the policy wants next. ok=false: the budget is spent, or
 // nothing is left that is worth a fetch.
 func (l *Ledger) Next() (d *store.Doc, ok bool, err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"forage/graph"
@@ -27,6 +28,7 @@ type Prospect struct {
 	Done     bool               // Cycle has ended; other sites of the same interrupted run go on
 	Known    int                // old documents
 	Budget   int                // of them to be fetched, at most; no more than the policy can name
+	Likely   int                // of Budget, those that are likely to be fetched: fewer where the cycle ends at Plan.Coverage
 	Blind    bool               // Budget is 0 as the policy learns from full recrawls only, and none has found a new page
 	Recrawl  int                // what a full recrawl that is due may take, which is too much for the budget; 0: none is
 	Expected float64            // new pages
@@ -204,11 +206,15 @@ func (o *Outlook) share(v *store.View, now Conditions, p *Plan) error {
 	needs := map[string]time.Duration{}
 	for i := range o.Sites {
 		row := &o.Sites[i]
-		row.Expected, row.Coverage = yields[i].Pages(row.Budget), yields[i].Coverage(row.Budget)
+		row.Likely = row.Budget
+		if p.Coverage > 0 && row.Cycle.Kind == store.Revisit {
+			row.Likely = sort.Search(row.Budget, func(k int) bool { return k > 0 && !(yields[i].Coverage(k) < p.Coverage) })
+		}
+		row.Expected, row.Coverage = yields[i].Pages(row.Likely), yields[i].Coverage(row.Likely)
 		if len(past[i]) == 0 {
 			row.Coverage = math.NaN()
 		}
-		needs[row.host()] += time.Duration((float64(row.Budget) + row.Expected) * float64(p.delay(row.Site, now)))
+		needs[row.host()] += time.Duration((float64(row.Likely) + row.Expected) * float64(p.delay(row.Site, now)))
 	}
 	for i := range o.Sites {
 		o.Sites[i].Needs = needs[o.Sites[i].host()]

@@ -22,14 +22,17 @@ type Plan struct {
 	Sites  []string // names or URLs of sites; none: all
 	Policy string   // of package revisit; "": its Default
 	Config revisit.Config
-	Full   bool               // fetch every known document
-	Period int                // do so at a site whose cycles since it was last done, first visits included, are Period-1; 0: never
-	Budget func(n int) int    // old documents to fetch at a site that has n; nil: all that the policy names
-	Total  int                // old documents to fetch over all sites, shared by what each is expected to find; 0: no limit
-	Min    int                // of Total, for each site
-	Max    int                // of Total, for each site; 0: no limit but Budget
-	Weight map[string]float64 // of a new page where Total is shared, by name of site; 1 where it is not given
-	MaxNew int                // documents followed at a site in a budgeted cycle as they are new; 0: no limit
+	Full   bool            // fetch every known document
+	Period int             // do so at a site whose cycles since it was last done, first visits included, are Period-1; 0: never
+	Budget func(n int) int // old documents to fetch at a site that has n; nil: all that the policy names
+	// Coverage ends a budgeted cycle when this share of what is new is expected to be found, with a policy that
+	// is a revisit.Forecaster; Budget is the ceiling. 0: the whole budget is spent.
+	Coverage float64
+	Total    int                // old documents to fetch over all sites, shared by what each is expected to find; 0: no limit
+	Min      int                // of Total, for each site
+	Max      int                // of Total, for each site; 0: no limit but Budget
+	Weight   map[string]float64 // of a new page where Total is shared, by name of site; 1 where it is not given
+	MaxNew   int                // documents followed at a site in a budgeted cycle as they are new; 0: no limit
 	// CheckGone is the share of Budget, 0 to 1, for pages that lists have dropped, where there are
 	// any; what the policy leaves of the budget is theirs, too, unless it is 0. It is also what a page
 	// that is gone is worth of a new one: beyond the share a look comes instead of a document of which
