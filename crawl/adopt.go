@@ -64,6 +64,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 		fresh bool
 		was   store.Rules // of one that exists
 		urls  []string
+		named map[string]bool // urls, each of which is there once: a document is in line once
 		known map[string]bool // its seeds
 	}
 	var sites []*entry
@@ -72,7 +73,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 		url, name := seed.URL, seed.Rules.Within
 		e := byName[name]
 		if e == nil {
-			e = &entry{known: map[string]bool{}}
+			e = &entry{named: map[string]bool{}, known: map[string]bool{}}
 			e.Site, err = c.db.SiteNamed(name)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
@@ -93,7 +94,10 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 			byName[name] = e
 			sites = append(sites, e)
 		}
-		e.urls = append(e.urls, url)
+		if !e.named[url] {
+			e.named[url] = true
+			e.urls = append(e.urls, url)
+		}
 		if !e.known[url] {
 			e.known[url] = true
 			e.Seeds = append(e.Seeds, url)

@@ -28,6 +28,22 @@ type many struct {
 	page    func(host int, path string) (string, bool) // the body of a page
 }
 
+// TestSeedTwice: a list that names a URL twice, be it in two forms, is crawled as one that names it once.
+func TestSeedTwice(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a")
+	w.pages["/a"] = page("a")
+	c := open(t, nil)
+	var seeds []scope.Seed
+	for _, path := range []string{"", "/a", "/", "/#top", "/a"} {
+		seeds = append(seeds, scope.Seed{URL: w.URL + path})
+	}
+	r, err := c.Run(t.Context(), seeds, Options{})
+	if err != nil || r.Interrupted || r.Pages != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func newMany(t *testing.T, page func(host int, path string) (string, bool)) *many {
 	return newManyOn(t, lan, page)
 }
