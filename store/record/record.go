@@ -58,9 +58,14 @@ func (f form) isBytes() bool { return f == aString || f == someData || f == node
 // call the accessor for each field of each record makes encoding a Doc a quarter slower.
 type place struct {
 	offset uint32
-	head   uint8 // tag<<1 | kind
+	head   uint16 // tag<<1 | kind
+	first  uint8  // of the two bytes that head is written as; 0: it is one
+	last   uint8
 	form   form
 }
+
+// maxTag is the highest tag: with it, head is two bytes.
+const maxTag = 1<<13 - 1
 
 type integer interface {
 	~int | ~int64 | ~uint8 | ~uint32 | ~uint64
@@ -121,12 +126,15 @@ func New[T any](fields ...Field[T]) *Codec[T] {
 	t := new(T)
 	for _, f := range fields {
 		at := uintptr(f.at(t)) - uintptr(unsafe.Pointer(t))
-		if f.tag < len(c.index) || at >= unsafe.Sizeof(*t) || f.tag >= 64 {
+		if f.tag < len(c.index) || at >= unsafe.Sizeof(*t) || f.tag > maxTag {
 			panic(fmt.Sprintf("record: field %d of %T is out of order or of place", f.tag, t))
 		}
-		p := place{uint32(at), uint8(f.tag) << 1, f.form}
+		p := place{offset: uint32(at), head: uint16(f.tag) << 1, form: f.form}
 		if f.form.isBytes() {
 			p.head |= 1
+		}
+		if p.last = uint8(p.head); p.head >= 0x80 {
+			p.first, p.last = uint8(p.head)|0x80, uint8(p.head>>7)
 		}
 		c.fields = append(c.fields, p)
 		for len(c.index) < f.tag {
@@ -175,10 +183,13 @@ func (c *Codec[T]) Append(b []byte, t *T) []byte {
 			if s == "" {
 				continue
 			}
+			if f.first != 0 {
+				b = append(b, f.first)
+			}
 			if len(s) < 0x80 {
-				b = append(b, f.head, byte(len(s)))
+				b = append(b, f.last, byte(len(s)))
 			} else {
-				b = binary.AppendUvarint(append(b, f.head), uint64(len(s)))
+				b = binary.AppendUvarint(append(b, f.last), uint64(len(s)))
 			}
 			b = append(b, s...)
 			continue
@@ -186,18 +197,26 @@ func (c *Codec[T]) Append(b []byte, t *T) []byte {
 			v = zigzag(int64(*(*int32)(p)))
 		case nodeList:
 			if list := *(*[]graph.Node)(p); len(list) != 0 {
-				b = appendNodes(append(b, f.head), list)
+				if f.first != 0 {
+					b = append(b, f.first)
+				}
+				b = appendNodes(append(b, f.last), list)
 			}
 			continue
 		}
+		if v == 0 {
+			continue
+		}
+		if f.first != 0 {
+			b = append(b, f.first)
+		}
 		switch {
-		case v == 0:
 		case v < 0x80:
-			b = append(b, f.head, byte(v))
+			b = append(b, f.last, byte(v))
 		case v < 1<<14:
-			b = append(b, f.head, byte(v)|0x80, byte(v>>7))
+			b = append(b, f.last, byte(v)|0x80, byte(v>>7))
 		default:
-			b = append(b, f.head)
+			b = append(b, f.last)
 			for ; v >= 0x80; v >>= 7 {
 				b = append(b, byte(v)|0x80)
 			}
