@@ -225,7 +225,7 @@ func (a *answer) document() {
 	if broken {
 		d.ETag, d.LastModified = "", "" // the rest is wanted yet
 	} else {
-		d.Digest, d.Bytes = got.Digest, got.Bytes
+		d.Digest, d.Bytes, d.Simhash = got.Digest, got.Bytes, got.Simhash
 		d.ETag, d.LastModified = o.ETag, o.LastModified
 		a.captured()
 	}

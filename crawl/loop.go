@@ -404,7 +404,7 @@ func (c *cycle) request(j *job) {
 	if j.work == fetchOld && c.conditional(d) {
 		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
 	}
-	j.read = document.Options{URL: d.URL, Actions: c.loop().client.Identifies(d.URL), Texts: c.doubts(d, j.work == fetchNew), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
+	j.read = document.Options{URL: d.URL, Simhash: true, Actions: c.loop().client.Identifies(d.URL), Texts: c.doubts(d, j.work == fetchNew), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
 	if j.work == fetchOld && d.Kind == store.Page && d.Class == store.ContentPage {
 		j.read.Says = []string{d.URL}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"forage/graph"
+	"forage/simhash"
 	"forage/store"
 )
 
@@ -46,7 +47,7 @@ func TestTablesDocumented(t *testing.T) {
 			told[name] = append(told[name], fmt.Sprint(m[1], " ", m[2], " ", m[3] != ""))
 		}
 	}
-	types := map[string]string{"STRING": "text", "INT(32,true)": "int32", "INT(64,true)": "int64", "INT(32,false)": "uint32", "BOOLEAN": "boolean", "TIMESTAMP(isAdjustedToUTC=true,unit=MILLIS)": "time"}
+	types := map[string]string{"STRING": "text", "INT(32,true)": "int32", "INT(64,true)": "int64", "INT(32,false)": "uint32", "INT(64,false)": "uint64", "BOOLEAN": "boolean", "TIMESTAMP(isAdjustedToUTC=true,unit=MILLIS)": "time"}
 	for table, schema := range schemas {
 		var want []string
 		for _, f := range schema.Fields() {
@@ -135,6 +136,7 @@ func anyStore(t *testing.T, seed uint64, broken bool) *store.DB {
 			d.State, d.Kind, d.Status, d.Class = []store.State{store.Fetched, store.Fetched, store.Skipped}[r.IntN(3)], store.Kind(1+r.IntN(5)), 200, store.Class(r.IntN(5))
 			d.FetchedIn, d.LastFetched, d.Digest, d.Bytes = c, 1000*int64(c)+int64(r.IntN(900)), uint64(r.IntN(3)), int64(r.IntN(1000))
 			d.FirstSeen = max(d.FirstSeen, d.LastFetched)
+			d.Simhash = uint64(r.IntN(4))*0x123456789abcdef ^ 1<<r.IntN(64)&-uint64(r.IntN(2)) ^ 1<<r.IntN(64)
 			if d.UseKnown = r.IntN(3) > 0; d.UseKnown && r.IntN(2) == 0 {
 				d.Use = "header robots noindex\nheader usage " + text("train-ai=n") + "\npage license https://l.test/\npage tdm 1\n"
 			}
@@ -171,6 +173,7 @@ func inTable[T any](t *testing.T, dir, name string) []T {
 // content is what tables hold, row by row. walk gathers what Parquet is to write, by a walk through the store record by record.
 type content struct {
 	pages, links, visits, cycles, refetches, events []string
+	near                                            int // pages that say nearly what an earlier one does
 }
 
 func walk(t *testing.T, v *store.View, what Tables) (n content) {
@@ -195,12 +198,27 @@ func walk(t *testing.T, v *store.View, what Tables) (n content) {
 		}
 		return out
 	}
+	var listed []*store.Doc
 	must(v.Docs(func(d *store.Doc) bool {
 		if !has(d.ID) {
 			return true
 		}
+		near := -1
+		if d.IsListed() && d.Simhash != 0 {
+			for _, o := range listed {
+				if o.Site == d.Site && simhash.Near(o.Simhash, d.Simhash) {
+					near = int(o.ID)
+					break
+				}
+			}
+			clone := *d
+			listed = append(listed, &clone)
+		}
 		if since(d.Cycle, d.Discovered) || since(d.FetchedIn, d.LastFetched) || since(d.MovedIn, d.Moved) {
-			n.pages = append(n.pages, fmt.Sprintln(d.ID, valid(d.URL), d.Status, valid(d.Title), d.FoundOn != graph.None && has(d.FoundOn)))
+			n.pages = append(n.pages, fmt.Sprintln(d.ID, valid(d.URL), d.Status, valid(d.Title), d.FoundOn != graph.None && has(d.FoundOn), d.Simhash, near))
+			if near >= 0 {
+				n.near++
+			}
 		}
 		told := false
 		must(v.Visits(d, func(x store.Visit) bool {
@@ -261,7 +279,12 @@ func walk(t *testing.T, v *store.View, what Tables) (n content) {
 func written(t *testing.T, dir string) (n content) {
 	t.Helper()
 	for _, r := range inTable[pageRow](t, dir, "pages") {
-		n.pages = append(n.pages, fmt.Sprintln(r.Page, r.URL, r.Status, r.Title, r.FoundOn != nil))
+		near := -1
+		if r.Near != nil {
+			near = int(*r.Near)
+			n.near++
+		}
+		n.pages = append(n.pages, fmt.Sprintln(r.Page, r.URL, r.Status, r.Title, r.FoundOn != nil, r.Simhash, near))
 	}
 	for _, r := range inTable[linkRow](t, dir, "links") {
 		n.links = append(n.links, fmt.Sprintln(r.From, r.Position, r.To, r.Kind, r.NoFollow, r.Outside, r.Place, r.Cycle))
@@ -315,18 +338,21 @@ func TestParquet(t *testing.T) {
 				if a != b {
 					t.Errorf("store %d, %d: %s:\n%.2000s\nwant\n%.2000s", seed, i, x.Type().Field(f).Name, b, a)
 				}
-				all += x.Field(f).Len()
+				if x.Field(f).Kind() == reflect.Slice {
+					all += x.Field(f).Len()
+				}
 			}
 			if w.Records != uint64(all) {
 				t.Errorf("%d records, want %d", w.Records, all)
 			}
 			if i == 0 {
+				rows.near += got.near
 				rows.links, rows.events, rows.refetches = append(rows.links, got.links...), append(rows.events, got.events...), append(rows.refetches, got.refetches...)
 			}
 		}
 	}
-	if len(rows.links) < 1000 || len(rows.events) < 100 || len(rows.refetches) < 200 {
-		t.Errorf("%d links, %d events, %d refetches in all: hardly any", len(rows.links), len(rows.events), len(rows.refetches))
+	if rows.near < 100 || len(rows.links) < 1000 || len(rows.events) < 100 || len(rows.refetches) < 200 {
+		t.Errorf("%d near-duplicates, %d links, %d events, %d refetches in all: hardly any", rows.near, len(rows.links), len(rows.events), len(rows.refetches))
 	}
 }
 

@@ -93,6 +93,8 @@ type pageRow struct {
 	MovedFrom    *uint32 `parquet:"moved_from"`
 	DuplicateOf  *uint32 `parquet:"duplicate_of"`
 	StandsFor    *uint32 `parquet:"stands_for"`
+	Near         *uint32 `parquet:"duplicate_near"`
+	Simhash      uint64  `parquet:"simhash,optional"`
 	LinksCycle   int32   `parquet:"links_cycle,optional"`
 	Evicted      bool    `parquet:"evicted"`
 	useColumns
@@ -105,7 +107,7 @@ func newPageRow(d *store.Doc, of string, node func(graph.Node) *uint32) pageRow 
 		Discovered: millis(d.Discovered), FirstSeen: millis(d.FirstSeen), Cycle: int32(d.Cycle), FoundOn: node(d.FoundOn), Via: d.Via.String(), Depth: int32(d.Depth),
 		Seed: d.Seed, OnlyNoFollow: d.NoFollow, Status: int32(d.Status), Title: valid(d.Title), Canonical: valid(d.Canonical), ContentType: valid(d.ContentType),
 		Digest: digest(d.Digest), Truncated: d.Truncated, Published: millis(d.Published), LastMod: millis(d.LastMod), LastFetched: millis(d.LastFetched), FetchedIn: int32(d.FetchedIn),
-		Visits: int32(d.Visits), Changes: int32(d.Changes), Changed: millis(d.Changed), Gone: millis(d.Gone), Moved: millis(d.Moved), LinksCycle: int32(d.LinksOf), Evicted: d.Evicted,
+		Visits: int32(d.Visits), Changes: int32(d.Changes), Changed: millis(d.Changed), Gone: millis(d.Gone), Moved: millis(d.Moved), LinksCycle: int32(d.LinksOf), Evicted: d.Evicted, Simhash: d.Simhash,
 		useColumns: newUseColumns(d.Use, d.UseKnown),
 	}
 	if d.New != store.MaybeNew {

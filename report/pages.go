@@ -73,6 +73,7 @@ type Page struct {
 	Moved       *string `json:"moved" format:"date-time" doc:"when it was found to be moved_from"`
 	MovedFrom   *string `json:"moved_from" doc:"the URL that it had"`
 	DuplicateOf *string `json:"duplicate_of"`
+	Near        *string `json:"duplicate_near,omitempty" doc:"the first page of the site that says nearly the same; absent: there is none, or it was not looked for, as in lists that come in parts"`
 	FetchedAs   *string `json:"fetched_as" doc:"the URL that was fetched, where that stands for url"`
 	Kind        string  `json:"kind" doc:"content, list, form, redirect or duplicate; of other documents feed or sitemap"`
 	Visits      int     `json:"visits" doc:"fetches that were answered"`
@@ -83,7 +84,8 @@ type Page struct {
 
 // Pages calls yield for the pages selected, by site, then in the order in which they became known; of new ones content
 // comes first. brief: of each page the URL is enough. The Page is a new one in each call. An error of yield ends the list,
-// and is returned; ErrNotFound of the store: there is no such site. O(documents).
+// and is returned; ErrNotFound of the store: there is no such site. O(documents), twice unless brief, and what simhash.First
+// takes; memory for that, and 12 bytes for each page of a site.
 func (sel *Selection) Pages(v *store.View, brief bool, yield func(*Page) error) error {
 	sites, err := v.Sites()
 	if err != nil {
@@ -99,9 +101,10 @@ func (sel *Selection) Pages(v *store.View, brief bool, yield func(*Page) error) 
 		found = true
 		var rest []graph.Node // new pages that are not content
 		var failed error
+		near := &near{view: v, site: s.ID}
 		list := func(d *store.Doc) {
 			var p *Page
-			if p, failed = sel.page(c, s, d, brief); failed == nil && p != nil {
+			if p, failed = sel.page(c, s, d, near, brief); failed == nil && p != nil {
 				failed = yield(p)
 			}
 		}
@@ -189,7 +192,7 @@ func (sel *Selection) Part(v *store.View, from Place, limit int, stop func(looke
 			var ok bool
 			var p *Page
 			if ok, failed = sel.selects(c, d); failed == nil && ok {
-				if p, failed = sel.page(c, s, d, false); failed == nil && p != nil {
+				if p, failed = sel.page(c, s, d, nil, false); failed == nil && p != nil {
 					pages = append(pages, p)
 				}
 			}
@@ -200,8 +203,8 @@ func (sel *Selection) Part(v *store.View, from Place, limit int, stop func(looke
 	return pages, next, errors.Join(err, failed)
 }
 
-// page returns what is told of d, nil where its URL is not selected.
-func (sel *Selection) page(c *store.Cursor, s *store.Site, d *store.Doc, brief bool) (*Page, error) {
+// page returns what is told of d, nil where its URL is not selected. near: may be nil.
+func (sel *Selection) page(c *store.Cursor, s *store.Site, d *store.Doc, near *near, brief bool) (*Page, error) {
 	p := &Page{}
 	var err error
 	if p.URL, p.FetchedAs, err = listedAs(c, d, sel.duplicates()); err != nil || sel.Match != nil && !sel.Match.MatchString(p.URL) {
@@ -210,7 +213,16 @@ func (sel *Selection) page(c *store.Cursor, s *store.Site, d *store.Doc, brief b
 	if brief {
 		return p, nil
 	}
-	return p, p.fill(c, s, d)
+	if err := p.fill(c, s, d); err != nil || near == nil {
+		return p, err
+	}
+	first, err := near.first(d)
+	if err != nil || first == nil {
+		return p, err
+	}
+	url, _, err := listedAs(c, first, sel.duplicates())
+	p.Near = &url
+	return p, err
 }
 
 func (sel *Selection) duplicates() bool { return sel.Duplicates || sel.Kind == "duplicate" }
@@ -304,6 +316,9 @@ func (p *Page) AppendJSON(b []byte) []byte {
 	null("moved", p.Moved)
 	null("moved_from", p.MovedFrom)
 	null("duplicate_of", p.DuplicateOf)
+	if p.Near != nil {
+		text("duplicate_near", *p.Near)
+	}
 	null("fetched_as", p.FetchedAs)
 	text("kind", p.Kind)
 	number("visits", int64(p.Visits))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"forage/graph"
+	"forage/simhash"
 	"forage/store"
 )
 
@@ -105,6 +106,7 @@ func anyStore(t *testing.T, r *rand.Rand) *store.DB {
 			d.Kind = store.Page
 		}
 		d.Class, d.New, d.Cycle, d.Reason = store.Class(r.IntN(5)), store.Novelty(r.IntN(3)), store.Cycle(1+r.IntN(5)), []string{"", "robots"}[r.IntN(2)]
+		d.Simhash = uint64(r.IntN(4))*0x123456789abcdef ^ 1<<r.IntN(64)&-uint64(r.IntN(2)) ^ 1<<r.IntN(64)
 		d.Discovered, d.FirstSeen, d.Depth = 1, store.Time(r.IntN(100)), r.IntN(3)
 		if i > 0 && r.IntN(4) == 0 {
 			d.DuplicateOf, d.Stands = graph.Node(r.IntN(i)), r.IntN(3) == 0
@@ -154,6 +156,65 @@ func anySelection(r *rand.Rand) *Selection {
 	return sel
 }
 
+// TestNear: the first page of those before it in the list of its site that differ in few bits, whatever else is selected.
+func TestNear(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	db := anyStore(t, r)
+	want, found := map[string]string{}, 0
+	var listed []*store.Doc
+	if err := db.Docs(func(d *store.Doc) bool {
+		if !d.IsListed() {
+			return true
+		}
+		at := func(d *store.Doc) string {
+			if d.Stands {
+				other, err := db.Doc(d.DuplicateOf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return other.URL
+			}
+			return d.URL
+		}
+		clone := *d
+		listed = append(listed, &clone)
+		for _, o := range listed[:len(listed)-1] {
+			if o.Site == d.Site && d.Simhash != 0 && o.Simhash != 0 && simhash.Near(o.Simhash, d.Simhash) {
+				want[at(d)+" "+d.URL] = at(o)
+				found++
+				break
+			}
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if found < 50 {
+		t.Fatalf("%d pages say nearly the same: hardly any", found)
+	}
+	for range 200 {
+		sel := anySelection(r)
+		if sel.Duplicates, sel.All = false, false; sel.Kind == "duplicate" {
+			sel.Kind = ""
+		}
+		if err := sel.Pages(&db.View, false, func(p *Page) error {
+			fetched, near := p.URL, ""
+			if p.FetchedAs != nil {
+				fetched = *p.FetchedAs
+			}
+			if p.Near != nil {
+				near = *p.Near
+			}
+			if near != want[p.URL+" "+fetched] && p.LeftOut == nil {
+				t.Errorf("%+v: %s is near %q, want %q", sel, p.URL, near, want[p.URL+" "+fetched])
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestParts: the parts of a list are, one after another, the pages of it, each once, wherever it was cut. Pages gives
 // new ones that are content first.
 func TestParts(t *testing.T) {
@@ -163,7 +224,11 @@ func TestParts(t *testing.T) {
 	for range 500 {
 		sel := anySelection(r)
 		var want, got []string
-		if err := sel.Pages(&db.View, false, func(p *Page) error { want = append(want, string(p.AppendJSON(nil))); return nil }); err != nil {
+		if err := sel.Pages(&db.View, false, func(p *Page) error {
+			p.Near = nil // parts do not look for that
+			want = append(want, string(p.AppendJSON(nil)))
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		limit, look := 1+r.IntN(50), 1+r.IntN(100)

@@ -174,6 +174,17 @@ func (c *Cursor) doc(use byte, id graph.Node) ([]byte, error) {
 	return val, readError(err)
 }
 
+// simhashFields decode what Simhashes wants of a document: site, state, kind, of what it is a copy, whether it stands for that.
+var simhashFields = docFields.Only(2, 3, 4, 28, 52, simhashTag)
+
+// Simhashes calls yield for each page of a site (0: of all) that lists have and that has a simhash, in the order of their
+// numbers, until it returns false.
+func (c *Cursor) Simhashes(site SiteID, yield func(page graph.Node, of SiteID, simhash uint64) bool) error {
+	return c.docs(site, 0, simhashFields, func(d *Doc) bool {
+		return d.Simhash == 0 || !d.IsListed() || yield(d.ID, d.Site, d.Simhash)
+	})
+}
+
 // urlField decodes the URL of a document.
 var urlField = docFields.Only(1)
 

@@ -123,6 +123,7 @@ type Doc struct {
 	StandIn     graph.Node // the document that stands for it; graph.None: none does
 	Class       Class      // of a page, by its latest body
 	Passages    [2]uint32  // of a page: hashes of the longest runs of text in its latest body, see link.Layout
+	Simhash     uint64     // of a page: of what its latest body says, see package simhash; 0: that is too little, or not known
 	Dropped     int        // lists that named it and ceased to, since it was last fetched; see package novelty
 	DroppedBy   graph.Node // that of these which was right most often; graph.None: lists that were compared
 	Moved       Time       // when it was found to be the page MovedFrom at another URL; 0: it is not
@@ -219,6 +220,9 @@ func (d *Doc) Outcome() string {
 	return fmt.Sprintf("status %d", d.Status)
 }
 
+// simhashTag is the tag of Doc.Simhash.
+const simhashTag = 64
+
 // docFields is the record of a document.
 var docFields = record.New(
 	record.Text(1, func(d *Doc) *string { return &d.URL }),
@@ -284,6 +288,7 @@ var docFields = record.New(
 	record.Uint(61, func(d *Doc) *uint8 { return &d.Yield }),
 	record.Bool(62, func(d *Doc) *bool { return &d.NoFollow }),
 	record.Uint(63, func(d *Doc) *uint8 { return &d.Unlisted }),
+	record.Uint(simhashTag, func(d *Doc) *uint64 { return &d.Simhash }),
 )
 
 // visit is the latest visit as far as d tells of it.

@@ -289,7 +289,7 @@ func (db *DB) PutLinks(d *Doc, c Cycle, links []Link) (changed bool, err error) 
 
 // Evict gives up all versions of d's links, its validators and what is known of its text, and
 // puts d. What remains is its URL and number, so that it never counts as new again, the 64-bit
-// digest of its body, and when it was found, fetched and seen to change.
+// digest and simhash of its body, and when it was found, fetched and seen to change.
 func (db *DB) Evict(d *Doc) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

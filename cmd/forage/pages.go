@@ -44,6 +44,10 @@ cycle found as redirects by meta refresh, which are new once they are pages of t
 new URL; moved_from is the one that they had. They are not new, but copies of what was there:
 --new-since lists them with --duplicates.
 
+In JSON and CSV, duplicate_near is the first page of the site whose text is nearly the same: that
+of both differs in so few words that at most 3 of 64 bits of their simhashes do. Such pages are
+listed like any other.
+
 Each page has a kind, by its structure: content is there to be read, a list (archive, tag,
 category, pagination) leads to others, a form is to be filled in, a redirect leads away by meta
 refresh, a duplicate repeats another page. --kind selects one.
@@ -173,7 +177,7 @@ var pageFormats = map[string]pageFormat{
 				row = append(row, strconv.FormatInt(n, 10))
 			}
 		}
-		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out moved moved_from fetched_as"))
+		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out moved moved_from fetched_as duplicate_near"))
 		return func(p *report.Page) error {
 			if p == nil {
 				c.Flush()
@@ -196,7 +200,7 @@ var pageFormats = map[string]pageFormat{
 			known(p.LastFetched, p.Changed, p.Gone, p.DuplicateOf)
 			text(p.Kind)
 			number(int64(p.Visits), int64(p.Changes))
-			known(p.LeftOut, p.Moved, p.MovedFrom, p.FetchedAs)
+			known(p.LeftOut, p.Moved, p.MovedFrom, p.FetchedAs, p.Near)
 			return c.Write(row)
 		}
 	}},

@@ -40,6 +40,7 @@ type Content struct {
 	NoIndex   bool       // robots rules in it forbid to list it
 	Use       use.Use    // what header and body say of it
 	Layout    link.Layout
+	Simhash   uint64 // of a page, see link.Page.Simhash; only with Options.Simhash
 
 	Texts     bool     // the rest is worked out: Options.Texts
 	Blocks    []uint64 // of text, see link.Page.Blocks
@@ -76,6 +77,7 @@ type Options struct {
 	Actions      bool     // work out Link.Action
 	Shapes       bool     // work out Content.Shapes
 	Texts        bool     // work out Content.Blocks
+	Simhash      bool     // work out Content.Simhash
 	Says         []string // addresses whose words do not count in Content.Says; none: it is not worked out
 
 	Room func(bytes int64) bool // as link.Options.Room; nil: there is room for all
@@ -223,7 +225,7 @@ func withoutTokens(body []byte) []byte {
 func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	p := r.extractor.Extract(o.Body, link.Options{
 		URL: opt.URL, ContentType: o.ContentType, Links: o.Header.Values("Link"), Robots: o.Header.Values("X-Robots-Tag"),
-		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams, Actions: opt.Actions, Room: opt.Room,
+		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams, Actions: opt.Actions, Simhash: opt.Simhash, Room: opt.Room,
 	})
 	defer r.extractor.Shrink()
 	c.Kind = store.Page
@@ -232,7 +234,7 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 		c.Published = p.Published.Unix()
 	}
 	c.Stub, c.Scripts, c.Routes, c.Cut = p.Moved != "", p.NeedsScript(), p.Routes, p.Truncated
-	c.NoIndex, c.Use.Page, c.Layout = p.NoIndex, p.Said, p.Layout
+	c.NoIndex, c.Use.Page, c.Layout, c.Simhash = p.NoIndex, p.Said, p.Layout, p.Simhash
 	c.Layout.Rows = slices.Clone(p.Layout.Rows)
 	if opt.Texts {
 		c.Texts = true

@@ -12,6 +12,7 @@ import (
 	"github.com/nlnwa/whatwg-url/url"
 
 	"forage/fetch/use"
+	"forage/simhash"
 )
 
 // An Extractor reads pages, one after another, and keeps its room from one to the next: the
@@ -32,15 +33,17 @@ type Extractor struct {
 	spare []byte   // a URL as given
 	docs  dateRank // where Published comes from
 
-	actions bool             // Options.Actions
-	paths   bool             // Options.Paths
-	room    func(int64) bool // Options.Room
-	taken   int64            // what it was called with
-	full    bool             // it has returned false
-	block   block            // the run of text that is being read, see layout.go
-	latest  int              // index in refs of the link that its text was in last
-	longest [2]block
-	rows    []rowSoFar
+	actions  bool             // Options.Actions
+	paths    bool             // Options.Paths
+	room     func(int64) bool // Options.Room
+	sketches bool             // Options.Simhash
+	sketch   simhash.Sketch
+	taken    int64 // what it was called with
+	full     bool  // it has returned false
+	block    block // the run of text that is being read, see layout.go
+	latest   int   // index in refs of the link that its text was in last
+	longest  [2]block
+	rows     []rowSoFar
 
 	baseSeen  bool
 	svg       int // open svg elements
@@ -85,6 +88,9 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 		x.base.set(id)
 	}
 	x.actions, x.paths, x.room = o.Actions, o.Paths, o.Room
+	if x.sketches = o.Simhash; o.Simhash {
+		x.sketch.Reset()
+	}
 	p.Charset, p.text, x.base.enc = x.decode(body, o.ContentType)
 	x.agent = o.Agent
 	for _, v := range o.Robots {
@@ -104,6 +110,9 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 	x.resolve(o)
 	x.resolveLicenses()
 	x.layOut()
+	if o.Simhash {
+		p.Simhash = x.sketch.Sum()
+	}
 	return p
 }
 

@@ -136,6 +136,9 @@ func (x *Extractor) words(text []byte) {
 		}
 	}
 	b.stop = x.s.pos
+	if b.own && x.sketches {
+		x.sketch.Add(text)
+	}
 	switch {
 	case x.anchor < 0:
 		b.text += n

@@ -70,6 +70,7 @@ type Options struct {
 	IgnoreParams []string // parameters dropped from links, as DropParams takes them
 	Embeds       bool     // resolve what the page embeds, too
 	Actions      bool     // tell which links act
+	Simhash      bool     // work out Page.Simhash
 	Paths        bool     // keep what Page.Path needs: up to some hundred bytes for each element around a link
 
 	// Room, if set, is called before much memory is taken, with all that the page has taken and is
@@ -96,6 +97,7 @@ type Page struct {
 	Bad       int      // dropped references that are no URLs
 	Truncated bool     // more than a limit allows was there
 	Layout    Layout
+	Simhash   uint64 // of the text that Layout counts as the page's own; 0: it is too short; only with Options.Simhash
 
 	text  []byte // the body in UTF-8
 	nodes []node

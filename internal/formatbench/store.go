@@ -83,6 +83,7 @@ func makeStore(dir string, pages int) (err error) {
 			}
 			d.LastFetched, d.FetchedIn, d.Digest, d.Bytes = d.FirstSeen+int64(c-d.Cycle)*1_000_000, c, r.Uint64(), 5000+r.Int64N(20_000)
 			d.Visits++
+			d.Simhash = r.Uint64()
 			if err := db.PutVisit(d, store.Visit{Cycle: c, At: d.LastFetched, Status: 200, Digest: d.Digest, Bytes: d.Bytes}); err != nil {
 				return err
 			}
