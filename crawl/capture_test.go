@@ -187,7 +187,7 @@ func archivedIn(t *testing.T, folder string) (all []saidAnswer, files []string, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids := map[string]bool{}
+		ids, still := map[string]bool{}, map[string]int{} // of answers that have no head of their own: where they are in all
 		for r := warc.NewReader(f); ; {
 			rec, err := r.Next()
 			if err == io.EOF {
@@ -205,6 +205,10 @@ func archivedIn(t *testing.T, folder string) (all []saidAnswer, files []string, 
 			if to := rec.Fields.Get("WARC-Concurrent-To"); (to == "") == (rec.Type == warc.Request || rec.Type == warc.Metadata) || to != "" && !ids[to] {
 				t.Errorf("%s: a %s record is joined to %q", path, rec.Type, to)
 			}
+			if i, ok := still[rec.Fields.Get("WARC-Concurrent-To")]; ok && rec.Type == warc.Metadata {
+				_, head, _ := strings.Cut(string(block), "head: HTTP/1.1 ")
+				all[i].status = head[:3]
+			}
 			if rec.Type != warc.Response && rec.Type != warc.Revisit {
 				continue
 			}
@@ -221,7 +225,13 @@ func archivedIn(t *testing.T, folder string) (all []saidAnswer, files []string, 
 					t.Errorf("%s: a revisit refers to what is not there: %s", path, rec.Fields)
 				}
 			}
-			_, status, _ := strings.Cut(head, " ")
+			_, status, _ := strings.Cut(head+"    ", " ")
+			if rec.Fields.Get("WARC-Profile") == warc.NotModified {
+				still[rec.Fields.Get("WARC-Record-ID")] = len(all)
+				if len(block) > 0 {
+					t.Errorf("a page that has not changed would be read as %q", block)
+				}
+			}
 			_, p, _ := strings.Cut(strings.TrimPrefix(rec.URI(), "http://"), "/")
 			all = append(all, saidAnswer{"/" + p, status[:3], body})
 		}

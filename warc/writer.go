@@ -165,6 +165,9 @@ type Original struct {
 }
 
 // Capture writes the records of a capture: response or revisit, of which it returns how many bytes it takes, request, metadata. O(bytes).
+//
+// A revisit of profile NotModified has no block [6.7.3]: with the head of a 304 in it pywb would replay the page as that, without a body. The head is in
+// the metadata, a field "head" for each of its lines.
 func (w *Writer) Capture(c *Capture) (first int64, err error) {
 	id, err := w.newID()
 	if err != nil {
@@ -193,8 +196,13 @@ func (w *Writer) Capture(c *Capture) (first int64, err error) {
 		b.Head = framed(c.Head, c.Size)
 	}
 	digest := c.Digest
+	metadata := c.Metadata
 	if o := c.Original; o != nil {
 		b.Body, b.Size, digest = nil, 0, o.Digest
+		if o.Profile == NotModified {
+			b.Head = nil
+			metadata = append(headFields(c.Head), metadata...)
+		}
 		f = append(f, Field{"WARC-Profile", o.Profile}, Field{"WARC-Refers-To-Target-URI", o.URI}, Field{"WARC-Refers-To-Date", date(o.Date)})
 	}
 	f = append(f, Field{"WARC-Payload-Digest", digest.String()})
@@ -205,7 +213,7 @@ func (w *Writer) Capture(c *Capture) (first int64, err error) {
 	for _, r := range []struct {
 		kind, content string
 		block         []byte
-	}{{Request, "application/http;msgtype=request", c.Request}, {Metadata, "application/warc-fields", []byte(c.Metadata.String())}} {
+	}{{Request, "application/http;msgtype=request", c.Request}, {Metadata, "application/warc-fields", []byte(metadata.String())}} {
 		if len(r.block) == 0 {
 			continue
 		}
@@ -218,6 +226,16 @@ func (w *Writer) Capture(c *Capture) (first int64, err error) {
 		}
 	}
 	return first, nil
+}
+
+// headFields are the lines of a head as fields of metadata.
+func headFields(head []byte) (f Fields) {
+	for line := range bytes.Lines(head) {
+		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
+			f = append(f, Field{"head", string(text)})
+		}
+	}
+	return f
 }
 
 // announced is how many bytes a head says that the body has; those of size where it says nothing of it.
