@@ -1,4 +1,4 @@
-.PHONY: bench-formats targets crash real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: accept-formats bench-formats targets crash real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -83,6 +83,9 @@ bench-watch: ## what the service takes and how soon it tells, beside what is ask
 
 bench-formats: ## what it takes to write what is in a store in formats of others, beside what is asked: a minute; ONLY= names one row, QUICK=1 divides sizes by ten
 	go run ./internal/formatbench $(if $(ONLY),-only $(ONLY)) $(if $(QUICK),-quick)
+
+accept-formats: ## what is written in formats of others, from outside: crawled, killed 50 times, read by warcio, jwarc, pywb, DuckDB (CONTRIBUTING.md)
+	FORAGE_ACCEPT=all FORAGE_KILLS=50 go test ./internal/formatcheck -count=1 -v -timeout 60m
 
 sites: ## every history of the data beside the project: first visits, recrawls, budgets
 	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m

@@ -91,6 +91,7 @@ var imports = map[string]string{
 	"internal/asked":       "",
 	"internal/scalebench":  "internal/asked",
 	"internal/formatbench": "graph internal/asked store",
+	"internal/formatcheck": "internal/shared",
 	"internal/watchbench":  "internal/asked internal/atomicfile",
 	"internal/software":    "",
 	"internal/sitebench":   "crawl crawl/plan crawl/scope fetch fetch/fetchtest graph store internal/software",
