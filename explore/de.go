@@ -18,6 +18,12 @@ import (
 // the clustering is not; the scores start at 0 with each densification. The paper's code
 // queries the start node again after the walk, to no avail; this one expands at once.
 //
+// Two choices are not written in the paper at all. The node of the expansion, with which a
+// densification begins, enters Alg. 2 with an observed degree of 0: its excess degree is its
+// whole degree, and the links by which it was known count as seen. And the walk, of which the
+// paper cites the method, moves from v to a neighbour u with probability min(1, d(u)/d(v)),
+// where d of a node that is not queried is its observed degree.
+//
 // A query costs O(degree + parents of the nodes in the answer) to keep the sample, and O(distinct degrees)
 // to choose. Memory: the sample.
 type de struct {

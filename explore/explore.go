@@ -42,6 +42,8 @@ type Config struct {
 	MaxCost  int                  // requests that a query costs at most; 0: no limit. See CostObserver
 	NoSteps  bool                 // nobody will ask a Walker for its steps, which may be as many as the square of the nodes
 	Degree   func(graph.Node) int // true degree of an observed node: for the oracle med alone
+	Prior    *Prior               // of learned: where its weights start; nil: at those that come with it
+	Lessons  *Lessons             // of learned: where it notes what it meets; nil: nowhere
 }
 
 // Names returns the names that New knows, in the order in which tables show them. New also

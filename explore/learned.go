@@ -36,6 +36,7 @@ type learned struct {
 	asked   map[graph.Node]vector // nodes under way, as they were when chosen
 	answers int
 	cost    costs
+	lessons *Lessons // nil: none are asked for
 }
 
 // The settings.
@@ -96,8 +97,8 @@ const (
 )
 
 // prior are the weights to start from: those of one regression over crawls of the twelve
-// networks of DE-Crawler's Table 1 that are at hand, each weighing the same. No degree is
-// declared there: the last two are a guess, that a declared degree tells most.
+// networks of DE-Crawler's Table 1 that are at hand, each weighing the same (FitPrior is such a regression; the lab fits it without
+// the network that it is judged on). No degree is declared there: the last two are a guess, that a declared degree tells most.
 var prior = vector{
 	one:           0.18,
 	logK:          0.11,
@@ -120,7 +121,11 @@ var prior = vector{
 }
 
 func newLearned(c Config) *learned {
-	return &learned{r: c.Rand, asked: map[graph.Node]vector{}, model: newLeastSquares(prior, learnedDoubt), cost: costs{most: float64(c.MaxCost)}}
+	w := prior
+	if c.Prior != nil {
+		w = c.Prior.w
+	}
+	return &learned{r: c.Rand, asked: map[graph.Node]vector{}, model: newLeastSquares(w, learnedDoubt), cost: costs{most: float64(c.MaxCost)}, lessons: c.Lessons}
 }
 
 func (p *learned) Next() (graph.Node, bool) {
@@ -215,6 +220,9 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 	}
 	got := math.Log1p(float64(fresh))
 	p.model.learn(&x, got, learnedForget)
+	if p.lessons != nil && (ok || before == open) {
+		p.lessons.add(&x, got)
+	}
 	p.answers++
 
 	// v as a parent.

@@ -16,6 +16,8 @@ type Trial struct {
 	Run      int
 	Start    graph.Node // node of Graph
 	Budget   int        // queries
+	Prior    *Prior     // as Config has it
+	Lessons  *Lessons   // as Config has it
 }
 
 // RandomStart returns the start node of a run: uniform over n nodes, the same for equal seeds.
@@ -65,7 +67,7 @@ func (t *Trial) begin(name string, steps bool) (h *Hidden, p Policy, start graph
 	if start, err = h.Start(t.Start); err != nil {
 		return nil, nil, 0, err
 	}
-	c := Config{Rand: rand.New(rand.NewPCG(t.Seed, 1<<32+uint64(t.Run))), Budget: t.Budget, Directed: t.Directed, NoSteps: !steps}
+	c := Config{Rand: rand.New(rand.NewPCG(t.Seed, 1<<32+uint64(t.Run))), Budget: t.Budget, Directed: t.Directed, NoSteps: !steps, Prior: t.Prior, Lessons: t.Lessons}
 	if name == "med" {
 		c.Degree = h.Degree
 	}

@@ -3,7 +3,10 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"path/filepath"
+	"slices"
 
 	"forage/explore"
 	"forage/graph"
@@ -13,7 +16,7 @@ import (
 // exploreSites hides the first snapshot of each site history as a directed graph and lets every
 // explorer crawl it from `/`. Pages are those that `/` leads to.
 func exploreSites(ctx context.Context, env *Env) (*Result, error) {
-	files, err := env.Files(".snap.gz")
+	files, err := env.siteFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +99,21 @@ func queriesOf(share float64, pages int) int { return int(math.Ceil(share * floa
 // firstSnapshot returns the pages of the first snapshot with their links to pages, and `/`.
 func firstSnapshot(h *snap.History) (g *graph.CSR, start graph.Node, err error) {
 	at := h.At(0)
+	for id, alive := range at.Alive {
+		if alive && at.Flag[id].IsPage() && h.URLs[id] == "/" {
+			return firstPages(h), graph.Node(id), nil
+		}
+	}
+	return nil, graph.None, fmt.Errorf("the first snapshot has no /")
+}
+
+// firstPages returns the links among the pages of the first snapshot of a site.
+func firstPages(h *snap.History) *graph.CSR {
+	at := h.At(0)
 	lists := make([][]graph.Node, len(h.URLs))
-	start = graph.None
 	for id, alive := range at.Alive {
 		if !alive || !at.Flag[id].IsPage() {
 			continue
-		}
-		if h.URLs[id] == "/" {
-			start = graph.Node(id)
 		}
 		for _, u := range at.Links[id] {
 			if at.Alive[u] && at.Flag[u].IsPage() {
@@ -111,8 +121,28 @@ func firstSnapshot(h *snap.History) (g *graph.CSR, start graph.Node, err error) 
 			}
 		}
 	}
-	if start == graph.None {
-		return nil, start, fmt.Errorf("the first snapshot has no /")
+	return graph.FromLists(lists)
+}
+
+// siteFiles returns one history of each site below the folder of env, sorted by path: of recrawls where there is one, else of commits.
+func (e *Env) siteFiles() ([]string, error) {
+	all, err := e.Files(".snap.gz")
+	if err != nil {
+		return nil, err
 	}
-	return graph.FromLists(lists), start, nil
+	best := map[string]string{} // by the name of the file
+	for _, dated := range []bool{false, true} {
+		for _, path := range all {
+			d, err := snap.Dated(path)
+			if err != nil {
+				return nil, err
+			}
+			if name := filepath.Base(path); d == dated && best[name] == "" {
+				best[name] = path
+			}
+		}
+	}
+	files := slices.Collect(maps.Values(best))
+	slices.Sort(files)
+	return files, nil
 }
