@@ -270,7 +270,7 @@ func othersNote(r *Result, all []exploration) {
 		return
 	}
 	wins, others := winners(all)
-	r.Notef("On networks that the paper does not have de is the best of its five on %d of %d%s.", wins, len(all), others)
+	r.Notef("On networks that the paper does not have, ties counted, de is the best of its five on %d of %d%s.", wins, len(all), others)
 }
 
 // priorNote says what the prior of learned is worth where it is not fitted to what it is scored on: differences paired by run, means over

@@ -120,14 +120,14 @@ func (panel *Panel) layout() (l layout) {
 	}
 	title, name := 1.08*textWidth(panel.Title), textWidth(panel.X) // the title is bold
 	l.width = max(right, title+2*spaceEdge, name+2*spaceEdge)
-	l.title = within((l.x.from+l.x.to)/2, title, l.width)
-	l.nameX = within((l.x.from+l.x.to)/2, name, l.width)
-	l.nameY = within((l.y.from+l.y.to)/2, textWidth(panel.Y), l.height)
+	l.title = placed((l.x.from+l.x.to)/2, title, l.width)
+	l.nameX = placed((l.x.from+l.x.to)/2, name, l.width)
+	l.nameY = placed((l.y.from+l.y.to)/2, textWidth(panel.Y), l.height)
 	return l
 }
 
-// within is where the middle of a text of that width is, as near to where it should be as the width or height of the panel allows.
-func within(wanted, text, size float64) float64 {
+// placed is where the middle of a text of that width is, as near to where it should be as the width or height of the panel allows.
+func placed(wanted, text, size float64) float64 {
 	return max(spaceEdge+text/2, min(wanted, size-spaceEdge-text/2))
 }
 

@@ -31,7 +31,7 @@ type Env struct {
 	Out      string    // folder for results; experiments may add files of their own
 	Seed     uint64    // of everything random
 	Runs     int       // repetitions; 0: the experiment's own
-	Full     bool      // larger graphs too, which may take hours
+	Full     bool      // larger graphs too, where the experiment's own end within minutes
 	Progress io.Writer // a line now and then
 
 	// PaperFilter leaves out sites that [DGKOPT07, §3] would have: below 100 or above 200,000

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"forage/graph"
 	"forage/graph/gen"
@@ -17,6 +18,7 @@ var stability = []Experiment{ // [ABCHMT08]
 	{"stability-lemma2", "vertices 1 and 2 link to each other", lemma2},
 	{"stability-lemma3", "a random buffer links to vertices 1 and 2", lemma3},
 	{"stability-lemma4", "what vertices 1 and 2 reach, by hop", lemma4},
+	{"stability-lemma5", "the pyramid of a set that holds itself is in the core", lemma5},
 	{"stability-lemma6", "cliques of the first h vertices", lemma6},
 	{"stability-lemma7", "a random buffer links h times to the first h vertices", lemma7},
 	{"stability-lemma8", "total degree of the first h vertices", lemma8},
@@ -38,13 +40,30 @@ var stability = []Experiment{ // [ABCHMT08]
 // typicalAlpha is the exponent that the paper works out.
 const typicalAlpha = 11. / 4
 
-// scales are the sizes of the graphs, and how many of each.
-var scales = []struct{ n, runs int }{{1e4, 20}, {1e5, 10}, {1e6, 4}, {1e7, 1}}
+// A scale is the size of graphs, and how many of them are drawn.
+type scale struct{ n, runs int }
+
+// scales are those of lemmas, coreScales those of tables that run buffers to their limit cycles: these sizes take minutes, and those that
+// fullScales adds up to an hour.
+var (
+	scales     = []scale{{1e4, 20}, {1e5, 10}, {1e6, 4}, {1e7, 1}}
+	coreScales = []scale{{1e4, 20}, {3e4, 14}, {1e5, 10}, {3e5, 7}, {1e6, 4}}
+	fullScales = []scale{{3e6, 2}, {1e7, 1}}
+)
+
+// coreScales returns the scales of tables of cores.
+func (e *Env) coreScales() []scale {
+	if e.Full {
+		return slices.Concat(coreScales, fullScales)
+	}
+	return coreScales
+}
 
 // A bench collects the rows of one table.
 type bench struct {
 	*Result
 	env    *Env
+	scales []scale
 	series map[string]*curve // by quantity and parameters, for slopes
 	order  []string
 }
@@ -55,19 +74,77 @@ type curve struct {
 	n, measured, poisson []float64
 }
 
-// Verdicts.
+// Verdicts of rows.
 const (
 	holds      = "holds"
 	violated   = "VIOLATED"
 	noConstant = "constant missing"
-	agrees     = "slope agrees"
-	differs    = "slope DIFFERS"
+	tooWide    = "interval too wide"
 )
+
+// Verdicts of slopes.
+const (
+	agrees    = "slope agrees"
+	differs   = "slope DIFFERS"
+	bounded   = "slope within the bound"
+	outside   = "slope OUTSIDE of the bound"
+	undecided = "slope undecided"
+	noSlope   = "no slope"
+)
+
+// A claim is what the paper says of a quantity by a power of n.
+type claim int
+
+const (
+	exactly claim = iota // Θ
+	atLeast              // Ω, or a lower bound on an expectation
+	atMost
+)
+
+// Slopes are taken over a few sizes, so that constants and lower terms move them: by slopeTolerance where nothing else is wrong. One whose
+// 95% interval is more than slopeWide to a side says too little to agree.
+const (
+	slopeTolerance = .03
+	slopeWide      = .1
+)
+
+// judge compares a slope, known up to half, with the one that is claimed.
+func judge(c claim, slope, half, printed float64) string {
+	low, high := slope-half, slope+half
+	switch {
+	case math.IsNaN(slope):
+		return noSlope
+	case math.IsNaN(half): // two sizes
+		return tooWide
+	case c == exactly && (high < printed-slopeTolerance || low > printed+slopeTolerance):
+		return differs
+	case c == atLeast && high < printed-slopeTolerance, c == atMost && low > printed+slopeTolerance:
+		return outside
+	case c == atLeast && low >= printed-slopeTolerance, c == atMost && high <= printed+slopeTolerance:
+		return bounded
+	case half > slopeWide:
+		return tooWide
+	case c == exactly && math.Abs(slope-printed) <= slopeTolerance:
+		return agrees
+	}
+	return undecided
+}
+
+// judgeAbove compares a quantity, known to be between low and high, with a lower bound.
+func judgeAbove(low, high, bound float64) string {
+	switch {
+	case high < bound:
+		return violated
+	case low >= bound:
+		return holds
+	}
+	return tooWide
+}
 
 func newBench(env *Env) *bench {
 	return &bench{
 		Result: &Result{Columns: []string{"quantity", "parameters", "n", "runs", "measured", "low", "high", "poisson", "printed", "verdict"}},
-		env:    env, series: map[string]*curve{},
+		env:    env, scales: scales, series: map[string]*curve{},
 	}
 }
 
@@ -94,20 +171,34 @@ func (b *bench) rowOf(quantity, parameters string, n, runs int, mean, low, high,
 	c.n, c.measured, c.poisson = append(c.n, float64(n)), append(c.measured, mean), append(c.poisson, poisson)
 }
 
-// slope adds the exponent of a quantity in n beside the printed one: least squares on the
-// logarithms, with twice the standard error of the fit as interval.
-func (b *bench) slope(quantity, parameters string, printed float64) {
-	c := b.series[quantity+"|"+parameters]
-	if c == nil {
+// slope adds the exponent of a quantity in n beside the printed one: least squares on the logarithms, with the 95% interval of the fit.
+func (b *bench) slope(quantity, parameters string, c claim, printed float64) {
+	v := b.series[quantity+"|"+parameters]
+	if v == nil {
 		return
 	}
-	s, half := fit(c.n, c.measured)
-	p, _ := fit(c.n, c.poisson)
-	verdict := differs
-	if math.Abs(s-printed) <= max(0.03, half) {
-		verdict = agrees
+	s, half := fit(v.n, v.measured)
+	p, _ := fit(v.n, v.poisson)
+	b.Add("exponent in n of "+quantity, parameters, nil, nil, s, s-half, s+half, p, printed, judge(c, s, half, printed))
+}
+
+// verdicts counts the verdicts of a table in a note.
+func (b *bench) verdicts() {
+	counts := map[string]int{}
+	for _, row := range b.Rows {
+		if v, ok := row[9].(string); ok && v != noConstant {
+			counts[v]++
+		}
 	}
-	b.Add("exponent in n of "+quantity, parameters, nil, nil, s, s-half, s+half, p, printed, verdict)
+	var parts []string
+	for _, v := range []string{holds, violated, agrees, differs, bounded, outside, undecided, tooWide, noSlope} {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", v, counts[v]))
+		}
+	}
+	if len(parts) > 0 {
+		b.Notef("Verdicts: %s. Slopes are of a few sizes, with 95%% intervals: one agrees within %g of what is printed, and not where its interval is more than %g to a side.", strings.Join(parts, ", "), slopeTolerance, slopeWide)
+	}
 }
 
 // figure draws all quantities over n.
@@ -125,6 +216,7 @@ func (b *bench) figure(title string) *Result {
 		panel.Series = append(panel.Series, Series{Name: name, X: c.n, Y: c.measured, Points: true}, Series{Name: name, X: c.n, Y: c.poisson, Model: true})
 	}
 	b.Figure = &Figure{Panels: []Panel{panel}}
+	b.verdicts()
 	return b.Result
 }
 
@@ -140,7 +232,17 @@ func meanInterval(values []float64) (mean, half float64) {
 	for _, x := range values {
 		v += (x - mean) * (x - mean) / float64(len(values)-1)
 	}
-	return mean, 1.96 * math.Sqrt(v/float64(len(values)))
+	return mean, student(len(values)-1) * math.Sqrt(v/float64(len(values)))
+}
+
+// student returns the 97.5% point of Student's distribution with so many degrees of freedom.
+func student(freedom int) float64 {
+	points := [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086}
+	if freedom <= len(points) {
+		return points[freedom-1]
+	}
+	z := 1.959964
+	return z + (z*z*z+z)/(4*float64(freedom)) // its first term in 1/freedom: off by .002 at most here
 }
 
 // wilson returns the 95% interval of a probability after k of n trials.
@@ -155,7 +257,7 @@ func wilson(k, n int) (low, high float64) {
 }
 
 // fit returns the slope of log y over log x, of the points where both are above 0 and finite,
-// and twice its standard error.
+// and half of its 95% interval, NaN for two points.
 func fit(x, y []float64) (slope, half float64) {
 	var u, v []float64
 	for i := range x {
@@ -183,7 +285,7 @@ func fit(x, y []float64) (slope, half float64) {
 		e := v[i] - mv - slope*(u[i]-mu)
 		rest += e * e
 	}
-	return slope, 2 * math.Sqrt(rest/(n-2)/sxx)
+	return slope, student(len(u)-2) * math.Sqrt(rest/(n-2)/sxx)
 }
 
 // A sample is one BPPL graph with the vector that it was drawn from. Node 0 is the paper's
@@ -199,7 +301,7 @@ type sample struct {
 // eachSample draws the graphs of all scales, or only their vectors, and hands them to do; after
 // the last of a size, done is called.
 func (b *bench) eachSample(ctx context.Context, alpha float64, vectorOnly bool, do func(s *sample), done func(n, runs int)) error {
-	for _, scale := range scales {
+	for _, scale := range b.scales {
 		runs := scale.runs
 		if b.env.Runs > 0 {
 			runs = b.env.Runs

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"forage/graph"
 	"forage/graph/gen"
@@ -18,13 +19,20 @@ type web struct {
 	make func(seed uint64) (*graph.CSR, error)
 }
 
-// webNodes is the size of the graphs of buffers, variants and models.
+// webNodes is the size of the graphs of buffers, variants and models; ten times as many where larger ones are asked for.
 var webNodes = 100_000
 
+// webNodes returns the size of the graphs of buffers, variants and models.
+func (e *Env) webNodes() int {
+	if e.Full {
+		return 10 * webNodes
+	}
+	return webNodes
+}
+
 // webs are a graph of the paper's kind, one with more links, a copying web and a web with hosts,
-// all of 10^5 pages; all but the paper's have about ten links each.
-func webs() []web {
-	n := webNodes
+// all of so many pages; all but the paper's have about ten links each.
+func webs(n int) []web {
 	return []web{
 		{"in/out, α=2.5, 10 links", func(seed uint64) (*graph.CSR, error) {
 			d, err := gen.ParetoDegrees(2.5, n, seed)
@@ -125,7 +133,7 @@ func buffers(ctx context.Context, env *Env) (*Result, error) {
 		runs = env.Runs
 	}
 	panel := Panel{Title: "what a buffer holds", X: "b/n", Y: "share", LogX: true}
-	for _, w := range webs() {
+	for _, w := range webs(env.webNodes()) {
 		g, err := w.make(env.Seed)
 		if err != nil {
 			return nil, err
@@ -184,9 +192,51 @@ func buffers(ctx context.Context, env *Env) (*Result, error) {
 		panel.Series = append(panel.Series, always, coreShare)
 		env.progress("%s: done", w.name)
 	}
-	r.Notef("Rule indegree, random priorities; pages of importance by PageRank of the whole graph where nothing else is said. The paper asks whether 5%% of the web suffice to hold the most important 0.1%% always: see b/n = 0.05.")
+	r.Notef("Rule indegree, random priorities; pages of importance by PageRank of the whole graph where nothing else is said. Graphs of %d pages.", env.webNodes())
+	buffersNotes(r)
 	r.Figure = &Figure{Panels: []Panel{panel}}
 	return r, nil
+}
+
+// buffersNotes answers the first question of [ABCHMT08, §1] for each graph: whether a buffer of 5% of the pages always holds the top 0.1%.
+func buffersNotes(r *Result) {
+	type seen struct {
+		at5, at5Rank float64
+		always       any // the least b/n from which on all of them are held, by links; nil: none
+	}
+	of := map[string]*seen{}
+	var graphs []string
+	for _, row := range r.Rows {
+		name, x, byLinks, byRank := row[0].(string), row[1].(float64), row[4].(float64), row[5].(float64)
+		s := of[name]
+		if s == nil {
+			s = &seen{at5: math.NaN()}
+			of[name], graphs = s, append(graphs, name)
+		}
+		if x == .05 {
+			s.at5, s.at5Rank = byLinks, byRank
+		}
+		switch {
+		case byLinks < 1-1e-9:
+			s.always = nil
+		case s.always == nil:
+			s.always = x
+		}
+	}
+	yes := 0
+	var parts []string
+	for _, name := range graphs {
+		s := of[name]
+		if s.at5 > 1-1e-9 {
+			yes++
+		}
+		text := fmt.Sprintf("%s %.1f%% of them by links, %.1f%% by PageRank", name, 100*s.at5, 100*s.at5Rank)
+		if s.always != nil {
+			text += fmt.Sprintf(", all by links from b/n = %v on", s.always)
+		}
+		parts = append(parts, text)
+	}
+	r.Notef("The paper asks whether a buffer of 5%% of the web always holds the most important 0.1%%: by links on %d of %d graphs here. It always holds: %s.", yes, len(graphs), strings.Join(parts, "; "))
 }
 
 func allNodes(n int) []graph.Node {
@@ -267,7 +317,7 @@ func variants(ctx context.Context, env *Env) (*Result, error) {
 		{name: "1% of links change, everything", c: retain.Config{Rule: retain.Everything}, rewire: 0.01},
 	}
 	const x = 0.05
-	for _, w := range webs() {
+	for _, w := range webs(env.webNodes()) {
 		g, err := w.make(env.Seed)
 		if err != nil {
 			return nil, err
@@ -279,7 +329,7 @@ func variants(ctx context.Context, env *Env) (*Result, error) {
 			return nil, err
 		}
 		topRank := topOf(rank, 0.001)
-		overlap, turnover := map[string]float64{}, map[string]float64{}
+		overlap, turnover, ranked := map[string]float64{}, map[string]float64{}, map[string]float64{}
 		for _, v := range vs {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -313,15 +363,26 @@ func variants(ctx context.Context, env *Env) (*Result, error) {
 				}
 			}
 			r.Add(w.name, v.name, share(c.Buffer, n), runs, sum[0], sum[1], sum[2], sum[3], sum[4], sum[5])
-			overlap[v.name], turnover[v.name] = sum[3], sum[1]
+			overlap[v.name], turnover[v.name], ranked[v.name] = sum[3], sum[1], sum[4]
 		}
 		r.Notef("%s", inertia(w.name, overlap, turnover))
+		r.Notef("%s", accuracy(w.name, ranked))
 		env.progress("%s: done", w.name)
 	}
 	r.Notef("A lead is how many links more than a page of the buffer another needs to take its place. A live crawl swaps freely first and then asks for a lead of 1.")
 	r.Notef("The rule everything counts a page's links when it is in the buffer for the first time, and does not see them change.")
 	r.Notef("Stochastic rows (partial exploration, changing links, free steps first) are watched for 40 steps after 40; their core is what misses at most 5%% of these. Where links change, degrees stand still, so that the true top by links does, but not that by PageRank.")
 	return r, nil
+}
+
+// accuracy words what the accuracy of PageRank and its replacement by links do on one graph, from its rows by the name of the variant.
+func accuracy(web string, ranked map[string]float64) string {
+	exact := ranked["pagerank 1e-9"]
+	s := fmt.Sprintf("%s: of the true top b by PageRank the buffer holds %.3f by PageRank", web, exact)
+	for _, v := range []struct{ name, words string }{{"pagerank 1e-3", "if it stops at changes of 1e-3"}, {"pagerank 0.1", "of 0.1"}, {"indegree", "by links in its place"}} {
+		s += fmt.Sprintf(", %.3f (%+.3f) %s", ranked[v.name], ranked[v.name]-exact, v.words)
+	}
+	return s + "."
 }
 
 // inertia words what leads did on one graph, from its rows by the name of the variant.
@@ -337,7 +398,7 @@ func inertia(web string, overlap, turnover map[string]float64) string {
 // models measures cores on all the random graphs of [ABCHMT08, §4.4] and [ABCHMT08, §5].
 func models(ctx context.Context, env *Env) (*Result, error) {
 	r := &Result{Columns: []string{"model", "n", "arcs", "b/n", "core/b", "core/n", "period", "transient", "no vote/b", "turnover", "overlap with top b by links"}}
-	n := webNodes
+	n := env.webNodes()
 	least, where := math.Inf(1), ""
 	for _, m := range gen.Stability() {
 		g, err := m.Make(gen.Params{Nodes: n, Alpha: typicalAlpha, Options: gen.Options{Seed: env.Seed}})

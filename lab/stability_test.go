@@ -63,9 +63,10 @@ func TestZeta(t *testing.T) {
 // All tables of the paper, on small graphs: each has rows, and where counts are large the
 // Poisson estimates are near.
 func TestStabilityTables(t *testing.T) {
-	full, size := scales, webNodes
-	defer func() { scales, webNodes = full, size }()
-	scales = []struct{ n, runs int }{{700, 2}, {2000, 2}}
+	all, cores, size := scales, coreScales, webNodes
+	defer func() { scales, coreScales, webNodes = all, cores, size }()
+	scales = []scale{{700, 2}, {2000, 2}}
+	coreScales = scales
 	webNodes = 1000
 	for _, e := range stability {
 		t.Run(e.Name, func(t *testing.T) {

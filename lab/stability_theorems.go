@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"forage/graph"
 	"forage/retain"
@@ -23,6 +24,7 @@ func withLinks(in []uint32, h int) int {
 // [ABCHMT08, Theorem 1]: the h-pyramid of a random set of b nodes.
 func theorem1(ctx context.Context, env *Env) (*Result, error) {
 	b := newBench(env)
+	b.scales = env.coreScales()
 	hs := []int{2, 3, 4}
 	const name = "size of the h-pyramid, S_0 left out"
 	values, poisson, share := map[int][]float64{}, map[int]float64{}, map[int]float64{}
@@ -62,7 +64,7 @@ func theorem1(ctx context.Context, env *Env) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.slopesOver(name, hs, 1)
+	b.slopesOver(name, hs, atLeast, 1)
 	b.Notef("b is the number of nodes of in-degree at least h. The estimate follows shares of each degree through the levels.")
 	for _, h := range hs {
 		b.Notef("h = %d: the pyramid is %.4f of the graph at the smallest n and %.4f at the largest; the paper has n^(1−ε).", h, first[h], last[h])
@@ -71,7 +73,7 @@ func theorem1(ctx context.Context, env *Env) (*Result, error) {
 }
 
 // slopesOver fits one slope for each h over rows whose parameters begin with it.
-func (b *bench) slopesOver(quantity string, hs []int, printed float64) {
+func (b *bench) slopesOver(quantity string, hs []int, c claim, printed float64) {
 	for _, h := range hs {
 		all := &curve{}
 		prefix := fmt.Sprintf("%s|h=%d ", quantity, h)
@@ -85,7 +87,7 @@ func (b *bench) slopesOver(quantity string, hs []int, printed float64) {
 		all.quantity, all.parameters = quantity, p
 		b.series[quantity+"|"+p] = all
 		b.order = append(b.order, quantity+"|"+p)
-		b.slope(quantity, p, printed)
+		b.slope(quantity, p, c, printed)
 	}
 }
 
@@ -174,7 +176,7 @@ func (b *bench) cores(ctx context.Context, buffers []string, size func(s *sample
 			if err != nil {
 				panic(err) // sizes are in range
 			}
-			l := retain.Run(d, 2000)
+			l := retain.Run(d, coreSteps)
 			periods[l.Period]++
 			values[i] = append(values[i], float64(len(l.Core)))
 			poisson[i] += coreEstimate(s, k)
@@ -188,13 +190,27 @@ func (b *bench) cores(ctx context.Context, buffers []string, size func(s *sample
 			values[i], poisson[i], share[i] = nil, 0, 0
 		}
 	})
-	b.Notef("Periods of the limit cycles and how often they came (0: none within 2000 steps): %v.", periods)
+	b.periodsNote(periods)
 	return err
 }
+
+// periodsNote says how the limit cycles of the runs are, by their periods; 0: none was found.
+func (b *bench) periodsNote(periods map[int]int) {
+	runs, longest := 0, 0
+	for period, n := range periods {
+		runs, longest = runs+n, max(longest, period)
+	}
+	b.Notef("Of %d runs %d end at a fixed point, %d in a cycle of 2 or more steps, the longest of %d, and %d in none within %d steps.",
+		runs, periods[1], runs-periods[1]-periods[0], longest, periods[0], coreSteps)
+}
+
+// coreSteps is after how many steps the search for a limit cycle is given up.
+const coreSteps = 2000
 
 // [ABCHMT08, Theorem 2]: the core of a buffer of c·n pages.
 func theorem2(ctx context.Context, env *Env) (*Result, error) {
 	b := newBench(env)
+	b.scales = env.coreScales()
 	cs := []float64{0.02, 0.05, 0.1, 0.2, 0.4}
 	var names []string
 	for _, c := range cs {
@@ -204,7 +220,7 @@ func theorem2(ctx context.Context, env *Env) (*Result, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		b.slope("core", name, 1)
+		b.slope("core", name, atLeast, 1)
 	}
 	b.Notef("The estimate counts all pages with a vote that fit, zero-vote pages that stay by their priority left out.")
 	return b.figure("core of a buffer of c·n pages"), nil
@@ -213,19 +229,33 @@ func theorem2(ctx context.Context, env *Env) (*Result, error) {
 // [ABCHMT08, Theorem 3]: the core where the buffer holds the pages of n^δ links and more.
 func theorem3(ctx context.Context, env *Env) (*Result, error) {
 	b := newBench(env)
+	b.scales = env.coreScales()
 	deltas := []float64{1. / 16, 1. / 8, 1. / 4}
 	names := []string{"δ=1/16", "δ=1/8", "δ=1/4 (outside the theorem)"}
 	err := b.cores(ctx, names, func(s *sample, in []uint32, i int) int {
-		return withLinks(in, max(1, int(math.Round(math.Pow(float64(s.n), deltas[i])))))
+		return withLinks(in, atLinks(s.n, deltas[i]))
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i, name := range names {
-		b.slope("core", name, 1-7*deltas[i]/4)
+		b.slope("core", name, atLeast, 1-7*deltas[i]/4)
 	}
-	b.Notef("h = n^δ, rounded to a whole number of links: at n = 10^4 … 10^7 it is 2 or 3 for δ = 1/16 and 3 to 7 for δ = 1/8, so the steps of h show in the sizes.")
+	for i, name := range names {
+		var hs []string
+		for _, scale := range b.scales {
+			if h := fmt.Sprint(atLinks(scale.n, deltas[i])); len(hs) == 0 || hs[len(hs)-1] != h {
+				hs = append(hs, h)
+			}
+		}
+		b.Notef("%s: h = n^δ, rounded to a whole number of links, is %s over these sizes, so that its steps show in those of the buffer and of the core.", name, strings.Join(hs, ", "))
+	}
 	return b.figure("core of a buffer for pages of n^δ links"), nil
+}
+
+// atLinks returns n^δ as a number of links.
+func atLinks(n int, delta float64) int {
+	return max(1, int(math.Round(math.Pow(float64(n), delta))))
 }
 
 // topOf returns the nodes of a share of the graph, at least one, that score best.

@@ -116,7 +116,7 @@ func labRunCmd() *cobra.Command {
 	f.StringVarP(&env.Out, "output", "o", ".", "folder for the results")
 	f.Uint64Var(&env.Seed, "seed", 1, "seed of everything random")
 	f.IntVar(&env.Runs, "runs", 0, "repetitions (0: the experiment's own number)")
-	f.BoolVar(&env.Full, "full", false, "stability-theorem1 to 3, -buffer, -variants and de-crawler-others: larger graphs too, which may take hours")
+	f.BoolVar(&env.Full, "full", false, "larger graphs too, ten times the pages: stability-lemma5, -theorem1, -theorem2, -theorem3, -buffer, -variants, -models, de-crawler-others")
 	f.BoolVar(&env.PaperFilter, "paper-filter", false, "discoverability-data: only sites with 100 to 200,000 pages in every snapshot")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
