@@ -82,27 +82,33 @@ func delayWhen(ctx context.Context, env *Env) (*Result, error) {
 			r.Add(perDay, when, len(sites), soon[0], m.page[0], m.page[1], soon[1], m.publication[0], m.publication[1], m.median, m.p90, fetches)
 			panel.Series = append(panel.Series, foundByHours(when, both[j]))
 		}
-		for _, part := range []struct {
-			of    string
-			among bool
-		}{{"other sites than those at which the numbers of revisit.Rhythm were chosen", false}, {"the sites at which they were", true}} {
-			var a, b []delayed
-			for i, site := range sites {
-				if slices.Contains(rhythmSites, site) == part.among {
-					a, b = append(a, both[0][i]), append(b, both[1][i])
-				}
-			}
-			if len(a) > 0 {
-				ratio, sooner := waits(a, b)
-				r.Notef("%d a day, %d %s: a page waits %.3f times as long by rhythm as evenly, geometric mean over sites of the mean over pages, at most %d days each; less at %d.",
-					perDay, len(a), part.of, ratio, mostWait/24, sooner)
-			}
-		}
+		waitNotes(r, perDay, sites, both)
 		r.Figure.Panels = append(r.Figure.Panels, panel)
 	}
 	r.Notef("%d sites; %d more have too few publications or too many documents.", len(sites), left)
 	fitNote(r, sites, revisit.PriorSites())
 	return r, nil
+}
+
+// waitNotes compares how long pages wait where fetches come by the rhythm of the site and where they come evenly, at the sites at which the numbers
+// of revisit.Rhythm were chosen and at others.
+func waitNotes(r *Result, perDay int, sites []string, both [2][]delayed) {
+	for _, part := range []struct {
+		of    string
+		among bool
+	}{{"other sites than those at which the numbers of revisit.Rhythm were chosen", false}, {"the sites at which they were", true}} {
+		var a, b []delayed
+		for i, site := range sites {
+			if slices.Contains(rhythmSites, site) == part.among {
+				a, b = append(a, both[0][i]), append(b, both[1][i])
+			}
+		}
+		if len(a) > 0 {
+			ratio, sooner := waits(a, b)
+			r.Notef("%d a day, %d %s: a page waits %.3f times as long by rhythm as evenly, geometric mean over sites of the mean over pages, at most %d days each; less at %d.",
+				perDay, len(a), part.of, ratio, mostWait/24, sooner)
+		}
+	}
 }
 
 // mostWait is how many hours a page counts at most that is not found, or late.

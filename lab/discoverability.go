@@ -142,14 +142,23 @@ func discoverabilityData(ctx context.Context, env *Env) (*Result, error) {
 	}
 	n := float64(all.fresh)
 	out.Add("all", nil, all.first, all.fresh, float64(all.direct)/n, float64(all.orphans)/n)
-	out.Notef("The paper: 42 sites, 640,489 pages at first, 223,435 new ones, about 40%% directly linked to by an old page, orphans below 5%%.")
-	out.Notef("Here: %d sites, %d pages at first, %d new ones, %.1f%% directly linked to by an old page, %.1f%% orphans.", data.sites, all.first, all.fresh,
-		100*float64(all.direct)/n, 100*float64(all.orphans)/n)
+	dataNote(out, data.sites, all.first, all.fresh, all.direct, all.orphans)
 	if !env.PaperFilter {
 		out.Notef("--paper-filter keeps sites with 100 to 200,000 pages in every snapshot, as the paper did.")
 	}
 	out.Notef("%s", data.differ())
 	return out, nil
+}
+
+// dataNote stands the sums over sites beside the paper's.
+func dataNote(r *Result, sites, first, fresh, direct, orphans int) {
+	n := float64(fresh)
+	few := "below 5%% as there"
+	if float64(orphans) >= .05*n {
+		few = "more than there"
+	}
+	r.Notef("The paper: 42 sites, 640,489 pages at first, 223,435 new ones, about 40%% directly linked to by an old page, orphans below 5%%. "+
+		"Here: %d sites, %d pages at first, %d new ones, %.1f%% directly linked to by an old page, %.1f%% orphans, "+few+".", sites, first, fresh, 100*float64(direct)/n, 100*float64(orphans)/n)
 }
 
 // fig2 gives every partial cover of every site and week [DGKOPT07, Fig. 2].
@@ -187,10 +196,19 @@ func fig2(ctx context.Context, env *Env) (*Result, error) {
 		late += len(c.gain) - size
 	}
 	r.Figure = &Figure{Panels: []Panel{large, small}}
-	r.Notef("The paper: returns diminish; most covers reach 90%% at once and must work much harder for the rest. Here the last 10%% of new pages take %.0f%% of all fetches "+
-		"(%d of %d).", 100*float64(late)/float64(max(1, knee+late)), late, knee+late)
+	returnsNote(r, knee, late)
 	r.Notef("%s", data.differ())
 	return r, nil
+}
+
+// returnsNote says how many of all fetches the covers need for the last tenth of what they cover.
+func returnsNote(r *Result, knee, late int) {
+	share := 100 * float64(late) / float64(max(1, knee+late))
+	so := "so that they diminish here too"
+	if share <= 10 {
+		so = "so that they do not diminish here"
+	}
+	r.Notef("The paper: returns diminish; most covers reach 90%% at once and must work much harder for the rest. Here the last 10%% of new pages take %.0f%% of all fetches (%d of %d), %s.", share, late, knee+late, so)
 }
 
 // byBudget returns, for covers cut at k, their fetches and the pages covered.
@@ -247,11 +265,16 @@ func fig3(ctx context.Context, env *Env) (*Result, error) {
 		{Title: "(c) covers of 90%", X: "cover size", Y: "new pages covered", LogX: true, LogY: true, Series: []Series{points}},
 	}}
 	_, c200 := byBudget(all, 200)
-	r.Notef("The paper: about 300 new pages a cover and 9%% overhead for full covers; k = 200 covers 97.3%% of new pages, 90%% are covered at k = 83.")
-	r.Notef("Here: %.0f new pages a cover and %.1f%% overhead (Σ fetches / Σ new pages) at k = 600; k = 200 covers %.1f%%, 90%% are covered at k = %d.",
-		float64(total)/float64(len(all)), 100*last, 100*float64(c200)/float64(total), k90)
+	budgetNote(r, float64(total)/float64(len(all)), last, float64(c200)/float64(total), k90)
 	r.Notef("%s", data.differ())
 	return r, nil
+}
+
+// budgetNote stands what covers have and cost beside the paper's.
+func budgetNote(r *Result, pages, overhead, at200 float64, k90 int) {
+	r.Notef("The paper: about %d new pages a cover and 9%% overhead for full covers; k = 200 covers 97.3%% of new pages, 90%% are covered at k = 83. "+
+		"Here: %.3g new pages a cover and %.1f%% overhead (Σ fetches / Σ new pages) at k = 600; k = 200 covers %.1f%%, 90%% are covered at k = %d.",
+		paperCover, pages, 100*overhead, 100*at200, k90)
 }
 
 // fig4 counts covers of 90% by size [DGKOPT07, Fig. 4].
@@ -293,10 +316,26 @@ func fig4(ctx context.Context, env *Env) (*Result, error) {
 		from = to + 1
 	}
 	r.Figure = &Figure{Panels: []Panel{{Title: "covers of 90%", X: "size of the cover", Y: "site-weeks", Labels: labels, Series: []Series{bars}}}}
-	r.Notef("The paper: five or fewer pages suffice for most sites, some need more than a hundred, none more than a thousand.")
-	r.Notef("Here: five or fewer suffice for %.1f%% of %d site-weeks; the largest cover of 90%% has %d pages.", 100*float64(small)/float64(len(all)), len(all), largest)
+	sizesNote(r, small, len(all), largest)
 	r.Notef("%s", data.differ())
 	return r, nil
+}
+
+// sizesNote says how many covers of 90% are of five pages or fewer, and how large the largest is.
+func sizesNote(r *Result, small, all, largest int) {
+	most := "for most, as there"
+	if 2*small <= all {
+		most = "not for most"
+	}
+	need := "none needs more than a hundred"
+	switch {
+	case largest > 1000:
+		need = "some need more than a thousand"
+	case largest > 100:
+		need = "some need more than a hundred and none more than a thousand, as there"
+	}
+	r.Notef("The paper: five or fewer pages suffice for most sites, some need more than a hundred, none more than a thousand. Here five or fewer suffice for %.1f%% of %d site-weeks, %s; %s: the largest cover of 90%% has %d pages.",
+		100*float64(small)/float64(all), all, most, need, largest)
 }
 
 // fig5 is the distribution of Jaccard coefficients over pairs of old pages that both cover
@@ -354,11 +393,22 @@ func fig5(ctx context.Context, env *Env) (*Result, error) {
 	}
 	r.Figure = &Figure{Panels: []Panel{{Title: "overlap", X: "Jaccard coefficient (1: the same pages)", Y: "share of pairs", Labels: labels, Series: []Series{bars}}}}
 	if pairs > 0 {
-		r.Notef("The paper: a significant fraction of pairs has a coefficient very close to 0 or to 1. Here %.1f%% of %.0f pairs are below 0.1 and %.1f%% at 0.9 or above.",
-			100*(counts[0]+counts[1])/pairs, pairs, 100*(counts[bins]+counts[bins-1]+counts[bins-2])/pairs)
+		overlapNote(r, (counts[0]+counts[1])/pairs, (counts[bins]+counts[bins-1]+counts[bins-2])/pairs, pairs)
 	}
 	r.Notef("%s", data.differ())
 	return r, nil
+}
+
+// overlapNote says which shares of the pairs of old pages overlap hardly, and nearly wholly.
+func overlapNote(r *Result, low, high, pairs float64) {
+	between := 1 - low - high
+	so := "few are between, as there"
+	if between > .5 {
+		so = "most are between, unlike there"
+	} else if between > .1 {
+		so = "many are between"
+	}
+	r.Notef("The paper: a significant fraction of pairs has a coefficient very close to 0 or to 1. Here %.1f%% of %.0f pairs are below 0.1 and %.1f%% at 0.9 or above: %s.", 100*low, pairs, 100*high, so)
 }
 
 // fig6 is one greedy cover of all sites and weeks, interleaved by gain [DGKOPT07, Fig. 6].
@@ -392,7 +442,12 @@ func fig6(ctx context.Context, env *Env) (*Result, error) {
 		}
 	}
 	r.Figure = &Figure{Panels: []Panel{{Title: "new pages on old sites", X: "share of new pages covered", Y: "overhead", Series: []Series{line}}}}
-	r.Notef("The paper: 90%% of new pages at 3%% overhead, all of them at 9%%. Here 90%% at %.1f%% and all at %.1f%%.", 100*at90, 100*at100)
+	overheadNote(r, at90, at100)
 	r.Notef("%s", data.differ())
 	return r, nil
+}
+
+// overheadNote stands the overheads of one cover of all sites beside the paper's.
+func overheadNote(r *Result, at90, at100 float64) {
+	r.Notef("The paper: 90%% of new pages at 3%% overhead, all of them at 9%%: the last tenth costs 3 times the rest. Here 90%% at %.1f%% and all at %.1f%%: %.1f times.", 100*at90, 100*at100, at100/at90)
 }

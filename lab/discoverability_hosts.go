@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"forage/graph"
 	"forage/revisit"
@@ -205,21 +206,36 @@ func table1(_ context.Context, env *Env) (*Result, error) {
 	r := &Result{Columns: []string{"snapshot", "new_on_new_sites", "new_on_old_sites", "share_new_site", "new_sites", "pages_a_new_site", "paper_share"}}
 	paper := []any{.16, .07}
 	pages, sites := 0, 0
+	var shares []float64
 	for i, g := range all {
 		var printed any
 		if i < len(paper) {
 			printed = paper[i]
 		}
 		pages, sites = pages+g.onNew, sites+len(g.sizes)
+		if g.onNew+g.onOld > 0 {
+			shares = append(shares, float64(g.onNew)/float64(g.onNew+g.onOld))
+		}
 		r.Add(fmt.Sprintf("%d-%d", i+1, i+2), g.onNew, g.onOld, float64(g.onNew)/float64(g.onNew+g.onOld), len(g.sizes), float64(g.onNew)/float64(len(g.sizes)), printed)
 	}
 	r.Notef("%s", about)
-	here := "no site is new"
-	if sites > 0 {
-		here = fmt.Sprintf("%.1f pages", float64(pages)/float64(sites))
+	newSitesNote(r, shares, pages, sites)
+	return r, nil
+}
+
+// newSitesNote stands the shares of new pages on new sites, by snapshot, and the pages of a new site beside the paper's.
+func newSitesNote(r *Result, shares []float64, pages, sites int) {
+	var parts []string
+	for _, x := range shares {
+		parts = append(parts, fmt.Sprintf("%.1f%%", 100*x))
+	}
+	here := strings.Join(parts, ", ") + " of them are"
+	if sites == 0 {
+		here += ": no site is new"
+	} else {
+		here += fmt.Sprintf(", with %.1f pages a site", float64(pages)/float64(sites))
 	}
 	r.Notef("The paper: 16%% and 7%% of new pages are on new sites, which have 18.1 pages on average. Here %s.", here)
-	return r, nil
 }
 
 // fig7 covers new sites by old pages greedily [DGKOPT07, Fig. 7].
@@ -259,8 +275,14 @@ func fig7(_ context.Context, env *Env) (*Result, error) {
 		}
 	}
 	r.Figure = &Figure{Panels: []Panel{{Title: "new sites", X: "old pages fetched", Y: "new sites found", Series: []Series{line}}}}
-	r.Notef("The paper: a fetch finds 1.5 to 3 new sites, each with 18.1 pages, which is an overhead of 3.7%% for all of them. Here %.1f to %.1f sites a fetch (the first 5%% of sites, all), "+
-		"and an overhead of %.1f%%; %d of %d new sites are linked to from old pages.", first, last, 100*float64(len(gains))/float64(pages), total, newSites)
+	newSiteCostNote(r, first, last, float64(len(gains))/float64(pages), total, newSites)
 	r.Notef("%s", about)
 	return r, nil
+}
+
+// newSiteCostNote stands what fetches for new sites find beside the paper's: sites a fetch for the first 5% and for all, and the overhead by the
+// pages of these sites.
+func newSiteCostNote(r *Result, first, last, overhead float64, linked, sites int) {
+	r.Notef("The paper: a fetch finds 1.5 to 3 new sites, each with 18.1 pages, which is an overhead of 3.7%% for all of them. Here %.1f to %.1f sites a fetch (the first 5%% of sites, all), "+
+		"and an overhead of %.1f%%; %d of %d new sites are linked to from old pages.", first, last, 100*overhead, linked, sites)
 }

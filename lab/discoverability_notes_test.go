@@ -169,3 +169,55 @@ func TestDiffer(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestFigureNotes: each note of a figure turns with made-up numbers.
+func TestFigureNotes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		note func(r *Result)
+		want string
+	}{
+		{"data", func(r *Result) { dataNote(r, 2, 10, 100, 40, 1) }, "Here: 2 sites, 10 pages at first, 100 new ones, 40.0% directly linked to by an old page, 1.0% orphans, below 5% as there."},
+		{"data", func(r *Result) { dataNote(r, 2, 10, 100, 90, 10) }, "90.0% directly linked to by an old page, 10.0% orphans, more than there."},
+		{"returns", func(r *Result) { returnsNote(r, 60, 40) }, "take 40% of all fetches (40 of 100), so that they diminish here too."},
+		{"returns", func(r *Result) { returnsNote(r, 95, 5) }, "take 5% of all fetches (5 of 100), so that they do not diminish here."},
+		{"budgets", func(r *Result) { budgetNote(r, 15.4, .11, .999, 2) }, "Here: 15.4 new pages a cover and 11.0% overhead (Σ fetches / Σ new pages) at k = 600; k = 200 covers 99.9%, 90% are covered at k = 2."},
+		{"sizes", func(r *Result) { sizesNote(r, 9, 10, 70) }, "suffice for 90.0% of 10 site-weeks, for most, as there; none needs more than a hundred: the largest cover of 90% has 70 pages."},
+		{"sizes", func(r *Result) { sizesNote(r, 4, 10, 700) }, "for 40.0% of 10 site-weeks, not for most; some need more than a hundred and none more than a thousand, as there: the largest"},
+		{"sizes", func(r *Result) { sizesNote(r, 4, 10, 7000) }, "some need more than a thousand: the largest"},
+		{"overlap", func(r *Result) { overlapNote(r, .02, .95, 50) }, "Here 2.0% of 50 pairs are below 0.1 and 95.0% at 0.9 or above: few are between, as there."},
+		{"overlap", func(r *Result) { overlapNote(r, .2, .5, 50) }, "many are between."},
+		{"overlap", func(r *Result) { overlapNote(r, .1, .1, 50) }, "most are between, unlike there."},
+		{"overhead", func(r *Result) { overheadNote(r, .034, .102) }, "Here 90% at 3.4% and all at 10.2%: 3.0 times."},
+		{"table 1", func(r *Result) { newSitesNote(r, []float64{.142, .06}, 36, 2) }, "Here 14.2%, 6.0% of them are, with 18.0 pages a site."},
+		{"table 1", func(r *Result) { newSitesNote(r, []float64{0}, 0, 0) }, "Here 0.0% of them are: no site is new."},
+		{"figure 7", func(r *Result) { newSiteCostNote(r, 5, 1.5, .039, 252, 260) }, "Here 5.0 to 1.5 sites a fetch (the first 5% of sites, all), and an overhead of 3.9%; 252 of 260 new sites"},
+		{"cores", func(r *Result) { coresNote(r, .09, "inout, b/n = 0.02") }, "so they are in all models here: the smallest is 0.09 of its buffer (inout, b/n = 0.02)."},
+		{"cores", func(r *Result) { coresNote(r, .001, "x") }, "not so in all models here"},
+		{"share", func(r *Result) { (&bench{Result: r}).shareNote("It", .5, .51) }, "It is 0.5000 of the graph at the smallest n and 0.5100 at the largest: it keeps its share"},
+		{"share", func(r *Result) { (&bench{Result: r}).shareNote("It", .5, .1) }, "its share falls"},
+		{"share", func(r *Result) { (&bench{Result: r}).shareNote("It", .5, .9) }, "its share grows"},
+	} {
+		var r Result
+		c.note(&r)
+		says(t, c.name, &r, []string{c.want}, nil)
+	}
+}
+
+// TestWaitNotes: how long pages wait by rhythm turns with the runs, and sites at which its numbers were chosen are told apart.
+func TestWaitNotes(t *testing.T) {
+	evenly, rhythm := madeUp(10, 10), madeUp(5, 5)
+	both := [2][]delayed{append(evenly, rhythm...), append(rhythm, evenly...)}
+	var r Result
+	waitNotes(&r, 3, []string{"elsewhere", "kudu"}, both)
+	says(t, "waits", &r, []string{"3 a day, 1 other sites than those at which the numbers of revisit.Rhythm were chosen: a page waits 0.500 times as long by rhythm as evenly", "less at 1.",
+		"3 a day, 1 the sites at which they were: a page waits 2.000 times", "less at 0."}, nil)
+}
+
+// TestFirstNotes: who observes most of a site turns with the lines.
+func TestFirstNotes(t *testing.T) {
+	line := func(name string, y ...float64) Series { return Series{Name: name, X: []float64{.01, .1}, Y: y} }
+	var r Result
+	firstNotes(&r, []Series{line("bfs", .4, .5), line("de", .3, .9), line("rw", .35, .7), line("mod", .36, .6), line("med", .9, .99)})
+	says(t, "first", &r, []string{"With 1% of queries the first three are bfs 0.400, mod 0.360, rw 0.350; de is number 4 with 0.300.", "With 10% of queries the first three are de 0.900, rw 0.700, mod 0.600."}, nil)
+}

@@ -1,12 +1,14 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"forage/explore"
 	"forage/graph"
@@ -90,8 +92,33 @@ func exploreSites(ctx context.Context, env *Env) (*Result, error) {
 			r.Add(s.name, s.pages, name, runs, s.seen[j][0], s.seen[j][1], s.seen[j][2])
 		}
 	}
+	firstNotes(r, panel.Series)
 	r.Notef("The rows of all sites are means over %d sites, each weighing the same. Queries are rounded up. First snapshot, links of HTML pages only, start at /.", len(sites))
 	return r, nil
+}
+
+// firstNotes says which policy observes most of a site, on average, at each share of queries; the oracle is no policy.
+func firstNotes(r *Result, lines []Series) {
+	for k, share := range lines[0].X {
+		var named []Series
+		for _, s := range lines {
+			if s.Name != "med" {
+				named = append(named, s)
+			}
+		}
+		slices.SortStableFunc(named, func(a, b Series) int { return -cmp.Compare(a.Y[k], b.Y[k]) })
+		var parts []string
+		for _, s := range named[:min(3, len(named))] {
+			parts = append(parts, fmt.Sprintf("%s %.3f", s.Name, s.Y[k]))
+		}
+		text := strings.Join(parts, ", ")
+		for place, s := range named {
+			if s.Name == "de" && place >= 3 {
+				text += fmt.Sprintf("; de is number %d with %.3f", place+1, s.Y[k])
+			}
+		}
+		r.Notef("With %g%% of queries the first three are %s.", 100*share, text)
+	}
 }
 
 func queriesOf(share float64, pages int) int { return int(math.Ceil(share * float64(pages))) }

@@ -359,7 +359,7 @@ func fitNote(r *Result, sites, fitted []string) {
 		r.Notef("The numbers of best were fitted to none of these sites.")
 		return
 	}
-	r.Notef("The numbers of best were fitted to %d of these sites: there its figures are optimistic. Those of best-folds were fitted, at each site, "+
+	r.Notef("The numbers of best were fitted to %d of these sites: there its figures are not out of sample. Those of best-folds were fitted, at each site, "+
 		"to others only: the sites fall into %d folds by their names, and those of the site's own fold were left out. "+
-		"The search for both begins at numbers that were rounded by trials on the sites that best was fitted to, so that even best-folds is somewhat optimistic.", among, numFolds)
+		"The search for both begins at numbers that were rounded by trials on the sites that best was fitted to, so that best-folds is not wholly out of sample either.", among, numFolds)
 }

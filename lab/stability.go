@@ -190,15 +190,21 @@ func (b *bench) verdicts() {
 			counts[v]++
 		}
 	}
+	slopes := slices.ContainsFunc(b.Rows, func(row []any) bool { return row[2] == nil })
 	var parts []string
 	for _, v := range []string{holds, violated, agrees, differs, bounded, outside, undecided, tooWide, noSlope} {
 		if counts[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", v, counts[v]))
 		}
 	}
-	if len(parts) > 0 {
-		b.Notef("Verdicts: %s. Slopes are of a few sizes, with 95%% intervals: one agrees within %g of what is printed, and not where its interval is more than %g to a side.", strings.Join(parts, ", "), slopeTolerance, slopeWide)
+	if len(parts) == 0 {
+		return
 	}
+	text := fmt.Sprintf("Verdicts: %s.", strings.Join(parts, ", "))
+	if slopes {
+		text += fmt.Sprintf(" Slopes are of a few sizes, with 95%% intervals: one agrees within %g of what is printed, and not where its interval is more than %g to a side.", slopeTolerance, slopeWide)
+	}
+	b.Notef("%s", text)
 }
 
 // figure draws all quantities over n.

@@ -428,6 +428,16 @@ func models(ctx context.Context, env *Env) (*Result, error) {
 		}
 		env.progress("%s: done", m.Name)
 	}
-	r.Notef("α = 11/4 where a model has one. Growth models have their own exponents. The paper reports non-trivial cores from its own limited experiments; the smallest here is %.3g of its buffer (%s).", least, where)
+	r.Notef("α = 11/4 where a model has one. Growth models have their own exponents.")
+	coresNote(r, least, where)
 	return r, nil
+}
+
+// coresNote says whether there is a model without a core to speak of.
+func coresNote(r *Result, least float64, where string) {
+	so := "so they are in all models here"
+	if least < .01 {
+		so = "not so in all models here"
+	}
+	r.Notef("The paper reports non-trivial cores from limited experiments with some of these models; %s: the smallest is %.3g of its buffer (%s).", so, least, where)
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -22,10 +23,11 @@ func lemma5(ctx context.Context, env *Env) (*Result, error) {
 	hs := []int{1, 2, 3, 4}
 	values := map[string][]float64{}
 	sizes := map[string][2]int{} // of C_0, by h
-	none := 0
+	none, tried := 0, 0
 	err := b.eachSample(ctx, typicalAlpha, false, func(s *sample) {
 		in := indegrees(s.g)
 		for _, h := range hs {
+			tried++
 			size := withLinks(in, h) + 1
 			c0 := selfHolding(s.g, h)
 			if len(c0) == 0 || size >= s.n {
@@ -64,7 +66,7 @@ func lemma5(ctx context.Context, env *Env) (*Result, error) {
 						verdict = violated
 					}
 				}
-				b.rowOf(name, key, n, len(all), mean, mean-half, mean+half, 1, 1., verdict)
+				b.rowOf(name, key, n, len(all), mean, mean-half, mean+half, math.NaN(), 1., verdict)
 			}
 		}
 		clear(values)
@@ -72,7 +74,7 @@ func lemma5(ctx context.Context, env *Env) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	lemma5Notes(b.Result, sizes, none)
+	lemma5Notes(b.Result, sizes, none, tried)
 	b.verdicts()
 	return b.Result, nil
 }
@@ -84,7 +86,7 @@ const (
 )
 
 // lemma5Notes says which of the two readings holds.
-func lemma5Notes(r *Result, sizes map[string][2]int, none int) {
+func lemma5Notes(r *Result, sizes map[string][2]int, none, tried int) {
 	for _, name := range []string{pyramidC0, pyramidS0} {
 		broken, rows, least := 0, 0, 1.
 		for _, row := range r.Rows {
@@ -110,7 +112,7 @@ func lemma5Notes(r *Result, sizes map[string][2]int, none int) {
 		r.Notef("h = %d: C_0 has %d to %d nodes.", h, size[0], size[1])
 	}
 	if none > 0 {
-		r.Notef("%d times there was no such set, or the buffer would have held the whole graph.", none)
+		r.Notef("Of %d pairs of a graph and h, %d are left out: there is no such set, or the buffer would hold the whole graph.", tried, none)
 	}
 }
 

@@ -594,7 +594,7 @@ func lemma4(ctx context.Context, env *Env) (*Result, error) {
 	b.lemma4Notes()
 	whole := b.series[names[4]+"|α=2.75"]
 	last := len(whole.n) - 1
-	b.Notef("What 1 and 2 reach is %.3f of the graph at the smallest n and %.3f at the largest; the paper has n^(1−ε).", whole.measured[0]/whole.n[0], whole.measured[last]/whole.n[last])
+	b.shareNote("What 1 and 2 reach", whole.measured[0]/whole.n[0], whole.measured[last]/whole.n[last])
 	return b.figure("hops from vertices 1 and 2"), nil
 }
 

@@ -182,16 +182,25 @@ func TestPeriodsNote(t *testing.T) {
 	says(t, "periods", b.Result, []string{"Of 8 runs 5 end at a fixed point, 2 in a cycle of 2 or more steps, the longest of 4, and 1 in none"}, nil)
 }
 
+// TestLinksNote: steps of h are told only where there are some.
+func TestLinksNote(t *testing.T) {
+	b := newBench(&Env{})
+	b.scales = []scale{{1e4, 1}, {1e6, 1}}
+	b.linksNote("δ=1/16", 1./16)
+	b.linksNote("δ=1/4", 1./4)
+	says(t, "links", b.Result, []string{"δ=1/16: h = n^δ, rounded to a whole number of links, is 2 at all sizes", "δ=1/4: h = n^δ, rounded to a whole number of links, is 10, 32 over these sizes: its steps"}, nil)
+}
+
 func TestLemma5Notes(t *testing.T) {
 	row := func(name string, measured float64, verdict string) []any {
 		return []any{name, "h=2", 100, measured, 1., 1., verdict}
 	}
 	b := rowsOf(row(pyramidC0, 1, holds), row(pyramidS0, .7, violated))
-	lemma5Notes(b.Result, map[string][2]int{"h=1": {2, 3}, "h=2": {7, 9}}, 0)
-	says(t, "as the argument", b.Result, []string{"stays): violated in 0 of 1 rows; the least mean is 1.000", "starts with): violated in 1 of 1 rows; the least mean is 0.700", "h = 2: C_0 has 7 to 9 nodes."}, []string{"no such set"})
+	lemma5Notes(b.Result, map[string][2]int{"h=1": {2, 3}, "h=2": {7, 9}}, 0, 2)
+	says(t, "as the argument", b.Result, []string{"stays): violated in 0 of 1 rows; the least mean is 1.000", "starts with): violated in 1 of 1 rows; the least mean is 0.700", "h = 2: C_0 has 7 to 9 nodes."}, []string{"left out"})
 	b = rowsOf(row(pyramidC0, .9, violated), row(pyramidS0, 1, holds))
-	lemma5Notes(b.Result, nil, 3)
-	says(t, "opposite", b.Result, []string{"stays): violated in 1 of 1 rows; the least mean is 0.900", "starts with): violated in 0 of 1 rows", "3 times there was no such set"}, []string{"C_0 has"})
+	lemma5Notes(b.Result, nil, 3, 4)
+	says(t, "opposite", b.Result, []string{"stays): violated in 1 of 1 rows; the least mean is 0.900", "starts with): violated in 0 of 1 rows", "Of 4 pairs of a graph and h, 3 are left out"}, []string{"C_0 has"})
 }
 
 // TestSelfHolding: against a search of all subsets of the first nodes; and what it finds holds itself.

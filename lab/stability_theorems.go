@@ -67,9 +67,21 @@ func theorem1(ctx context.Context, env *Env) (*Result, error) {
 	b.slopesOver(name, hs, atLeast, 1)
 	b.Notef("b is the number of nodes of in-degree at least h. The estimate follows shares of each degree through the levels.")
 	for _, h := range hs {
-		b.Notef("h = %d: the pyramid is %.4f of the graph at the smallest n and %.4f at the largest; the paper has n^(1−ε).", h, first[h], last[h])
+		b.shareNote(fmt.Sprintf("h = %d: the pyramid", h), first[h], last[h])
 	}
 	return b.figure("h-pyramids of a random buffer"), nil
+}
+
+// shareNote says whether what the paper bounds by n^(1−ε) keeps its share of the graph from the smallest size to the largest.
+func (b *bench) shareNote(what string, first, last float64) {
+	so := "it keeps its share"
+	switch {
+	case last < .9*first:
+		so = "its share falls"
+	case last > 1.1*first:
+		so = "its share grows"
+	}
+	b.Notef("%s is %.4f of the graph at the smallest n and %.4f at the largest: %s, where the paper has n^(1−ε).", what, first, last, so)
 }
 
 // slopesOver fits one slope for each h over rows whose parameters begin with it.
@@ -242,15 +254,24 @@ func theorem3(ctx context.Context, env *Env) (*Result, error) {
 		b.slope("core", name, atLeast, 1-7*deltas[i]/4)
 	}
 	for i, name := range names {
-		var hs []string
-		for _, scale := range b.scales {
-			if h := fmt.Sprint(atLinks(scale.n, deltas[i])); len(hs) == 0 || hs[len(hs)-1] != h {
-				hs = append(hs, h)
-			}
-		}
-		b.Notef("%s: h = n^δ, rounded to a whole number of links, is %s over these sizes, so that its steps show in those of the buffer and of the core.", name, strings.Join(hs, ", "))
+		b.linksNote(name, deltas[i])
 	}
 	return b.figure("core of a buffer for pages of n^δ links"), nil
+}
+
+// linksNote says which whole numbers of links n^δ is rounded to.
+func (b *bench) linksNote(name string, delta float64) {
+	var hs []string
+	for _, scale := range b.scales {
+		if h := fmt.Sprint(atLinks(scale.n, delta)); len(hs) == 0 || hs[len(hs)-1] != h {
+			hs = append(hs, h)
+		}
+	}
+	if len(hs) == 1 {
+		b.Notef("%s: h = n^δ, rounded to a whole number of links, is %s at all sizes, so that the buffer is the same share of each graph and the slope is that of Theorem 2.", name, hs[0])
+		return
+	}
+	b.Notef("%s: h = n^δ, rounded to a whole number of links, is %s over these sizes: its steps show in those of the buffer and of the core.", name, strings.Join(hs, ", "))
 }
 
 // atLinks returns n^δ as a number of links.
