@@ -37,7 +37,7 @@ func TestTablesDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := map[string][]string{}
-	line := regexp.MustCompile("^\\| `([a-z_]+)` \\| ([a-z0-9 ]+) \\| ?(.*?) ?\\| .*\\|$|^\\| `")
+	line := regexp.MustCompile("^\\| `([a-z0-9_]+)` \\| ([a-z0-9 ]+) \\| ?(.*?) ?\\| .*\\|$|^\\| `")
 	name := ""
 	for _, l := range strings.Split(string(text), "\n") {
 		if s, ok := strings.CutPrefix(l, "## "); ok {
@@ -572,14 +572,21 @@ func TestCaptures(t *testing.T) {
 	if len(all) != 102 || !slices.IsSortedFunc(all, func(a, b captureRow) int { return strings.Compare(a.SURTKey, b.SURTKey) }) {
 		t.Errorf("%d captures", len(all))
 	}
+	host := hostColumns{Host: "a.test", TLD: "test", Second: "a", RegistrySuffix: "test", RegisteredDomain: "a.test", PrivateSuffix: "test", PrivateDomain: "a.test", Reversed: "test.a"}
 	want := []captureRow{
-		{SURTKey: "test,a)/0", URL: "http://a.test/0", Host: "a.test", Time: 1577836800000, Digest: "X", MIME: "warc/revisit", Filename: "c.warc.gz", Offset: 6, Length: 5},
-		{SURTKey: "test,a:81)/x", URL: "http://u:p@A.test:81/x?y", Host: "a.test", Time: 1577836801000, Status: 404, MIME: "text/html", Filename: "c.warc.gz", Offset: 600000000000, Length: 5},
+		{
+			SURTKey: "test,a)/0", URL: "http://a.test/0", hostColumns: host, Protocol: "http", Path: "/0", Time: 1577836800000, Digest: "X", MIME: "warc/revisit", Filename: "c.warc.gz", Offset: 6, Length: 5,
+			Subset: "crawldiagnostics",
+		},
+		{
+			SURTKey: "test,a:81)/x", URL: "http://u:p@A.test:81/x?y", hostColumns: host, Protocol: "http", Port: 81, Path: "/x", Query: "y", Time: 1577836801000, Status: 404, MIME: "text/html", Detected: "text/html",
+			Filename: "c.warc.gz", Offset: 600000000000, Length: 5, Subset: "crawldiagnostics",
+		},
 	}
 	if got := all[100:]; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if first := all[0]; first.Status != 200 || first.Host != "example.org" || first.Length == 0 || len(first.Digest) != 32 || !strings.HasPrefix(first.SURTKey, "org,example)/") {
+	if first := all[0]; first.Subset != "warc" || first.Status != 200 || first.Host != "example.org" || first.Length == 0 || len(first.Digest) != 32 || !strings.HasPrefix(first.SURTKey, "org,example)/") {
 		t.Errorf("%+v", first)
 	}
 	if got := read(Tables{Time: 1577836801}, 6); !reflect.DeepEqual(got, want[1:]) {
@@ -591,9 +598,47 @@ func TestCaptures(t *testing.T) {
 	if got := read(Tables{Keep: func(d *store.Doc) bool { return d.URL != "http://a.test/0" }}, 6); len(got) != 101 || got[100].URL != want[1].URL {
 		t.Errorf("without a document: %d", len(got))
 	}
-	for url, want := range map[string]string{"http://[::1]:80/": "[::1]", "dns:a.test": "", "http://": "", "http://a@b@c?x@d": "c", "https://É.test": "é.test"} {
-		if got := hostOf(url); got != want {
-			t.Errorf("hostOf(%q) = %q, want %q", url, got, want)
+}
+
+// TestCaptureColumns: what is told of a URL, a host and a file.
+func TestCaptureColumns(t *testing.T) {
+	for url, want := range map[string]captureRow{
+		"http://[::1]:80/":                 {Protocol: "http", hostColumns: hostColumns{Host: "[::1]"}, Port: 80, Path: "/"},
+		"dns:a.test":                       {},
+		"http://":                          {Protocol: "http"},
+		"HTTPS://a@b@c?x@d#e":              {Protocol: "https", hostColumns: hostColumns{Host: "c"}, Query: "x@d"},
+		"https://É.test":                   {Protocol: "https", hostColumns: hostColumns{Host: "é.test"}},
+		"http://a.test:x/b/c?d=e?f#g?h":    {Protocol: "http", hostColumns: hostColumns{Host: "a.test"}, Path: "/b/c", Query: "d=e?f"},
+		"http://a.test/#x?y":               {Protocol: "http", hostColumns: hostColumns{Host: "a.test"}, Path: "/"},
+		"http://u:p@A.test:8080/x@y:z?q=@": {Protocol: "http", hostColumns: hostColumns{Host: "a.test"}, Port: 8080, Path: "/x@y:z", Query: "q=@"},
+	} {
+		var got captureRow
+		if got.split(url); got != want {
+			t.Errorf("%s is split into %+v, want %+v", url, got, want)
+		}
+	}
+	for host, want := range map[string]string{ // last parts, registry suffix, registered domain, private suffix, private domain, reversed
+		"www.example.co.uk":    "uk co example www  | co.uk example.co.uk co.uk example.co.uk uk.co.example.www",
+		"a.b.c.example.org":    "org example c b a | org example.org org example.org org.example.c.b.a",
+		"foo.blogspot.com":     "com blogspot foo   | com blogspot.com blogspot.com foo.blogspot.com com.blogspot.foo",
+		"x.y.s3.amazonaws.com": "com amazonaws s3 y x | com amazonaws.com s3.amazonaws.com y.s3.amazonaws.com com.amazonaws.s3.y.x",
+		"co.uk":                "uk co    | co.uk  co.uk  uk.co",
+		"localhost":            "localhost     | localhost  localhost  localhost",
+		"127.0.0.1":            "     |     ",
+		"[::1]":                "     |     ",
+		"":                     "     |     ",
+	} {
+		c := newHostColumns(host)
+		got := strings.Join([]string{c.TLD, c.Second, c.Third, c.Fourth, c.Fifth, "|", c.RegistrySuffix, c.RegisteredDomain, c.PrivateSuffix, c.PrivateDomain, c.Reversed}, " ")
+		if got != want || c.Host != host {
+			t.Errorf("%q: %q, want %q", host, got, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"forage-20261124-1a2b3c4d-00012.warc.gz": "forage-20261124-1a2b3c4d", "CC/x/CC-MAIN-2018-05-00001.warc": "CC-MAIN-2018-05", "a.warc.gz": "", "a-b.warc.gz": "", "": "",
+	} {
+		if got := crawlOf(name); got != want {
+			t.Errorf("%s is of %q, want %q", name, got, want)
 		}
 	}
 }

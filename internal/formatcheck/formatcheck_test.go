@@ -314,11 +314,17 @@ func (u *user) tabled() {
 		{"select count(*) from captures", bytes.Count(index, []byte("\n"))},
 		// each answer to a request for a document is a visit and a capture
 		{"select count(*) from pages p where p.visits <> (select count(*) from captures c where c.url = p.url) and (p.reason is null or p.state = 'fetched') and status < 500", 0},
-		// the examples of https://github.com/commoncrawl/cc-index-table, and of https://commoncrawl.org/columnar-index
-		{"select count(*) as n, url_host_name from captures where fetch_status = 200 and content_mime_type = 'text/html' group by url_host_name order by n desc", nil},
+		// what the examples of https://github.com/commoncrawl/cc-index-table ask
+		{"select count(*) as n_pages, url_host_tld, count(distinct url_host_name), count(distinct url_host_registered_domain) from captures where crawl like 'forage-%' and subset = 'warc' group by url_host_tld order by n_pages desc", nil},
+		{"select count(*), fetch_status from captures where subset = 'crawldiagnostics' group by fetch_status order by 1 desc", nil},
+		{"select count(*), avg(warc_record_length), sum(warc_record_length) * 100.0 / sum(sum(warc_record_length)) over (), content_mime_detected from captures where subset = 'warc' group by content_mime_detected order by 1 desc", nil},
+		{"select url, fetch_time, warc_filename, warc_record_offset, warc_record_length, fetch_redirect from captures where subset = 'warc' and regexp_matches(url_path, '^/?(?:index\\.(?:html?|php))?$') and url_query is null", nil},
+		{"select url_path, count(*) from captures where subset = 'robotstxt' group by url_path order by 2 desc", nil},
+		{"select length(url_host_name), count(*) from captures group by 1 order by 1", nil},
+		{"select content_mime_type, content_mime_detected, count(*) from captures where content_mime_type <> content_mime_detected group by all union all select '', '', 0", "  0"},
+		{"select count(*) from captures where content_languages = 'isl' or content_charset = 'UTF-8' or content_truncated is not null or url_host_private_domain like '%x%'", 0},
 		{"select url, warc_filename, warc_record_offset, warc_record_length from captures where url_host_name = '127.0.0.1' and url_surtkey like '1,0,0,127%' limit 1", nil},
-		{"select count(*) from captures where content_digest is null or warc_record_length <= 0 or warc_record_offset < 0 or warc_filename not like 'forage-%.warc.gz'", 0},
-		{"select content_mime_type, count(*) from captures group by content_mime_type order by 2 desc", nil},
+		{"select count(*) from captures where content_digest is null or warc_record_length <= 0 or warc_record_offset < 0 or warc_filename not like crawl || '-%.warc.gz'", 0},
 		{"select date_trunc('day', fetch_time), count(*) from captures group by 1", nil},
 	}
 	args := []string{one, "sites,pages,links,visits,cycles,refetches,events,captures"}
