@@ -68,6 +68,9 @@ func (c *Crawl) wall() time.Time {
 type recording struct {
 	to     *archive.Archive // nil: nothing is kept
 	cycle  store.Cycle
+	visit  store.CycleKind
+	within string     // the scope of the site
+	role   string     // see roleSeed; "": it is a document like any other
 	from   graph.Node // that led here; graph.None: nothing did
 	via    store.LinkKind
 	use    string // what the site said when the document was fetched last
@@ -78,6 +81,13 @@ type recording struct {
 	body   *store.Capture // where the body is in the archive; nil: it is not
 }
 
+// What an archive says of an answer that is not one to a request for a document like any other. With it, Import tells them apart.
+const (
+	roleSeed   = "seed"   // given by hand
+	roleRobots = "robots" // the robots.txt of an origin, which follows, or where a redirect of it led
+	roleProbe  = "probe"  // a path that should not exist
+)
+
 // record has what comes of a job be kept.
 func (c *cycle) record(j *job) {
 	crawl := c.crawl()
@@ -85,7 +95,16 @@ func (c *cycle) record(j *job) {
 		return
 	}
 	r := &j.recording
-	r.to, r.cycle, r.from = crawl.archive, c.rec.Cycle, graph.None
+	r.to, r.cycle, r.visit, r.from = crawl.archive, c.rec.Cycle, c.rec.Kind, graph.None
+	r.within = c.site.Rules.Scope + " " + c.site.Rules.Within
+	switch {
+	case j.work == fetchRobots:
+		r.role = roleRobots + " " + j.origin.name
+	case j.work == fetchProbe:
+		r.role = roleProbe
+	case j.doc.Seed:
+		r.role = roleSeed
+	}
 	if !j.isDocument() {
 		return
 	}
@@ -152,7 +171,12 @@ func (w *worker) keep(j *job, o *fetch.Outcome) error {
 	c.Body, c.Size = x.Body()
 	c.Metadata = append(w.led(&crawl.db.View, r),
 		warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(took.Milliseconds(), 10)},
-		warc.Field{Name: "cycle", Value: strconv.Itoa(int(r.cycle))})
+		warc.Field{Name: "cycle", Value: strconv.Itoa(int(r.cycle))},
+		warc.Field{Name: "visit", Value: string(r.visit)},
+		warc.Field{Name: "site", Value: r.within})
+	if r.role != "" {
+		c.Metadata = append(c.Metadata, warc.Field{Name: "role", Value: r.role})
+	}
 	for line := range strings.Lines(u.String()) {
 		c.Metadata = append(c.Metadata, warc.Field{Name: "use", Value: strings.TrimSpace(line)})
 	}
