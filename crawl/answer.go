@@ -95,7 +95,10 @@ func (c *cycle) answered(j *job) {
 	case fetch.NotHTML, fetch.NoContent:
 		novelty.Back(d)
 		if d.Kind == store.Unseen {
-			d.Kind, d.FirstSeen, d.Cycle = store.Other, now, c.rec.Cycle
+			if !d.Sighted() {
+				d.FirstSeen, d.Cycle = now, c.rec.Cycle
+			}
+			d.Kind = store.Other
 		}
 		if d.ContentType = mediaType(o.ContentType); d.ETag == "" && d.LastModified == "" { // else a 304 is about what it was
 			a.captured()
@@ -236,7 +239,7 @@ func (a *answer) document() {
 			d.Published = got.Published
 		}
 	}
-	first := d.Kind == store.Unseen || d.Kind == store.Redirect || d.Kind == store.Other || d.Kind == store.Soft404
+	first, sighted := d.Kind == store.Unseen || d.Kind == store.Redirect || d.Kind == store.Other || d.Kind == store.Soft404, d.Sighted()
 	if first || kind == store.Page || kind == store.Soft404 || kind == store.Feed || kind == store.Sitemap {
 		d.Kind = kind
 	}
@@ -249,10 +252,10 @@ func (a *answer) document() {
 		return
 	}
 	listed := kind == store.Page || kind == store.Feed || kind == store.Sitemap
-	// The first visit left it out by a rule that was lifted: nobody knows what it led to then.
-	unread := first && c.rec.Kind == store.FirstVisit && d.New == store.NotNew && d.FirstSeen == 0 && d.Cycle < c.rec.Cycle
+	// The first visit left it out by a rule that was lifted, or nothing but a list of URLs named it: nobody knows what it led to then.
+	unread := first && (c.rec.Kind == store.FirstVisit || hearsay(d)) && d.New == store.NotNew && d.FirstSeen == 0 && d.Cycle < c.rec.Cycle
 	told := listed && novelty.Answered(d, first, got.Stub, c.rec.Kind == store.Revisit, c.first)
-	if told || d.FirstSeen == 0 {
+	if told && !sighted || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
 	repeated, stood := d.DuplicateOf, d.Stands
@@ -315,6 +318,12 @@ func (a *answer) document() {
 	if got.Routes > 0 {
 		c.report(d, fmt.Sprintf("%d routes of scripts (#! and #/) on this page are no URLs", got.Routes))
 	}
+}
+
+// hearsay reports whether d, which waits to be fetched, is known from a list of URLs or the index of an archive alone, so that it may have
+// been there all along.
+func hearsay(d *store.Doc) bool {
+	return d.Sighted() || d.FoundOn == graph.None && d.Via == store.ViaNone && !d.Seed && !d.Main
 }
 
 // sameAs notes whether the page names another one of the site as canonical, for which it stands in
@@ -563,7 +572,10 @@ func (a *answer) redirected() {
 	c, d, o := a.cycle, a.doc, a.job.out
 	crawl := c.crawl()
 	if d.Kind == store.Unseen {
-		d.Kind, d.FirstSeen, d.Cycle = store.Redirect, a.job.at.Unix(), c.rec.Cycle
+		if !d.Sighted() {
+			d.FirstSeen, d.Cycle = a.job.at.Unix(), c.rec.Cycle
+		}
+		d.Kind = store.Redirect
 	}
 	wasGone := d.GoneCycles > 0
 	novelty.Back(d)

@@ -107,6 +107,9 @@ func (b *backlog) enqueue(work work, id graph.Node) {
 // requeue puts a document in line that waits in the store's queue, where it is not: queued tells
 // whether it was in that queue before, so that the visit may have come past it already.
 func (c *cycle) requeue(d *store.Doc, queued bool) {
+	if c.visit.manner().given {
+		return
+	}
 	b := c.backlogOf(d)
 	b.undefer(d)
 	switch {

@@ -58,20 +58,9 @@ func (v *budgetedCycle) manner() manner {
 }
 
 func (v *budgetedCycle) begin() error {
-	v.waits, v.suspected, v.counted, v.looking = map[graph.Node]bool{}, map[graph.Node]bool{}, map[graph.Node]bool{}, graph.None
-	v.followed = int(v.rec.Fetched - v.rec.Refetched - v.rec.Waited) // before it was interrupted
-	if err := v.open(); err != nil {
-		return err
-	}
-	known, err := v.recall(v.where.since)
+	known, err := v.know()
 	if err != nil {
 		return err
-	}
-	v.worth.site.Renew() // the chances of the first visit went to what was in line
-	v.unlisted.listed, v.unlisted.vain = known.listed, known.vain
-	v.where.found = make(map[graph.Node]bool, len(known.moved))
-	for id := range known.moved {
-		v.where.found[id] = true
 	}
 	if err := known.each(v.crawl().doc, func() bool { return len(v.waiting) < v.mostWaiting() }, v.look); err != nil {
 		return err
@@ -83,6 +72,26 @@ func (v *budgetedCycle) begin() error {
 		v.partial = &revisit.Partial{Share: v.plan.Coverage, Fetches: int(v.rec.Refetched), Expected: float64(v.rec.Foreseen) / 1000}
 	}
 	return v.ledger.Begin()
+}
+
+// know brings up to date what is known of the site.
+func (v *budgetedCycle) know() (*summary, error) {
+	v.waits, v.suspected, v.counted, v.looking = map[graph.Node]bool{}, map[graph.Node]bool{}, map[graph.Node]bool{}, graph.None
+	v.followed = int(v.rec.Fetched - v.rec.Refetched - v.rec.Waited) // before it was interrupted
+	if err := v.open(); err != nil {
+		return nil, err
+	}
+	known, err := v.recall(v.where.since)
+	if err != nil {
+		return nil, err
+	}
+	v.worth.site.Renew() // the chances of the first visit went to what was in line
+	v.unlisted.listed, v.unlisted.vain = known.listed, known.vain
+	v.where.found = make(map[graph.Node]bool, len(known.moved))
+	for id := range known.moved {
+		v.where.found[id] = true
+	}
+	return known, nil
 }
 
 // look takes in one of the documents that each cycle looks at.
@@ -103,7 +112,7 @@ func (v *budgetedCycle) look(d *store.Doc) {
 // found to be new is followed now, what may have been there all along waits on.
 func (v *budgetedCycle) waited(d *store.Doc) {
 	switch {
-	case d.Cycle > v.site.FirstCycle && !v.old(d):
+	case d.Cycle > v.site.FirstCycle && !v.old(d) && !hearsay(d):
 		if !v.holds(d) {
 			v.backlogOf(d).enqueue(fetchNew, d.ID)
 		}

@@ -156,7 +156,9 @@ type Crawl struct {
 	inHand  map[graph.Node]*store.Doc // documents in line by name or under way; nil: not read yet
 	book    ledger.Book               // accounts of cycles of discovery
 	keeper  *keep.Keeper              // nil: all pages are kept
+	intake  *intake                   // the import that is under way; nil: none is
 	paused  bool
+	dated   time.Time             // of the answer that is being taken in, where it was given before, see import.go; zero: it is now
 	full    atomic.Pointer[error] // there is no room on the disk: nothing is handed out; nil: there is
 	looked  time.Time             // when that was found out
 	closing bool                  // no run may begin any more
@@ -259,7 +261,12 @@ func (c *Crawl) Revisit(ctx context.Context, p plan.Plan, opt Options) (*Result,
 var ErrHandedBack = errors.New("the owner of the store has ended")
 
 // now is the time that is recorded.
-func (c *Crawl) now() store.Time { return c.wall().Unix() }
+func (c *Crawl) now() store.Time {
+	if !c.dated.IsZero() {
+		return c.dated.Unix()
+	}
+	return c.wall().Unix()
+}
 
 // fail notes that the store, or the program, is broken: all runs of the crawl end with the first
 // such error. Nothing more is written.

@@ -109,6 +109,7 @@ type cycle struct {
 	sights     novelty.Sights // what the lists read in this cycle name
 	asked      int            // times that the site was asked for an address that is made up
 	reconsider bool           // the rules of the site have changed since it began
+	earlier    bool           // what it takes in was there before the site was fetched last: nothing is new, see import.go
 
 	winding bool // nothing more is handed out
 	full    bool // a limit of the site is reached

@@ -71,6 +71,9 @@ func (c *Crawl) linked(id graph.Node, by *store.Doc, kind store.LinkKind) {
 	}
 	d.FoundOn, d.Via = by.ID, kind
 	c.fail(c.db.Put(d))
+	if s.cycle.visit.manner().given {
+		return
+	}
 	if b := s.cycle.backlogOf(d); b.undefer(d) {
 		b.enqueue(fetchNew, d.ID)
 	}

@@ -105,7 +105,7 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		c.run.opt.Log.Warn("a seed redirects out of the scope of its site: nothing there is fetched; give the target as a seed, or --scope domain", "seed", by.URL, "target", f.URL)
 		c.trouble = "redirects to " + f.URL + ", which is outside of its scope"
 	}
-	d.New = novelty.Of(owner.site.Site, d.Cycle, by)
+	d.New = owner.novelty(d.Cycle, by)
 	if owner == c {
 		c.known(d, given)
 		switch {
@@ -140,6 +140,14 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 	return d.ID, off, true
 }
 
+// novelty is that of a document of the site that becomes known in cycle n, and to which by leads, as novelty.Of.
+func (c *cycle) novelty(n store.Cycle, by *store.Doc) store.Novelty {
+	if c.earlier {
+		return store.NotNew
+	}
+	return novelty.Of(c.site.Site, n, by)
+}
+
 // number is that of the cycle in which what c finds at the site of o becomes known: o, where
 // that is open.
 func (o *cycle) number(c *cycle) store.Cycle {
@@ -156,7 +164,7 @@ func (c *cycle) found(d *store.Doc, linked bool) {
 		c.reopen()
 	}
 	if !c.closed {
-		c.visit.discovered(c.backlogOf(d), d, linked)
+		c.visit.discovered(d, linked)
 	}
 }
 
@@ -189,8 +197,11 @@ func (c *cycle) revive(id graph.Node, by *store.Doc) {
 	if s == nil || s.cycle == nil || d.Kind != store.Unseen && d.Kind != store.Soft404 || d.State != store.Fetched || d.FetchedIn == s.cycle.rec.Cycle {
 		return
 	}
-	d.State, d.Cycle = store.Queued, s.cycle.number(c)
-	d.New = novelty.Of(s.Site, d.Cycle, by)
+	d.State = store.Queued
+	if !d.Sighted() {
+		d.Cycle = s.cycle.number(c)
+		d.New = s.cycle.novelty(d.Cycle, by)
+	}
 	if by != nil {
 		d.FoundOn = by.ID
 	}

@@ -98,7 +98,8 @@ func (v *firstVisit) reached(limit string) {
 	}
 }
 
-func (v *firstVisit) discovered(b *backlog, _ *store.Doc, _ bool) {
+func (v *firstVisit) discovered(d *store.Doc, _ bool) {
+	b := v.backlogOf(d)
 	b.add(1)
 	v.loop().wake(b.host)
 }

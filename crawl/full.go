@@ -17,6 +17,23 @@ var _ visit = (*fullRecrawl)(nil)
 func (v *fullRecrawl) manner() manner { return manner{fromQueue: true, tries: fetches} }
 
 func (v *fullRecrawl) begin() error {
+	return v.know(func(d *store.Doc) {
+		b := v.backlogOf(d)
+		switch {
+		case d.State == store.Queued:
+			if r := &v.site.Rules; d.Cycle > v.site.FirstCycle || r.MaxPages == 0 || v.pages < r.MaxPages {
+				b.enqueue(fetchNew, d.ID)
+			}
+		case d.FetchedIn != v.rec.Cycle:
+			b.old = append(b.old, d.ID)
+			b.add(1)
+			v.loop().wake(b.host)
+		}
+	})
+}
+
+// know brings up to date what is known of the site, and shows each document that is to be fetched, or was in this cycle, to due.
+func (v *fullRecrawl) know(due func(*store.Doc)) error {
 	if err := v.open(); err != nil {
 		return err
 	}
@@ -28,17 +45,8 @@ func (v *fullRecrawl) begin() error {
 		if d.MovedFrom != graph.None && d.Moved != 0 {
 			v.where.found[d.MovedFrom] = true
 		}
-		switch {
-		case d.State == store.Queued:
-			if r := &v.site.Rules; d.Cycle > v.site.FirstCycle || r.MaxPages == 0 || v.pages < r.MaxPages {
-				v.backlogOf(d).enqueue(fetchNew, d.ID)
-			}
-		case ledger.IsOld(d, v.rec.Cycle), d.State == store.Failed:
-			if b := v.backlogOf(d); d.FetchedIn != v.rec.Cycle {
-				b.old = append(b.old, d.ID)
-				b.add(1)
-				v.loop().wake(b.host)
-			}
+		if d.State == store.Queued || ledger.IsOld(d, v.rec.Cycle) || d.State == store.Failed {
+			due(d)
 		}
 		return crawl.err == nil
 	})); err != nil {

@@ -3,7 +3,6 @@ package crawl
 import (
 	"slices"
 
-	"forage/crawl/novelty"
 	"forage/crawl/scope"
 	"forage/graph"
 	"forage/store"
@@ -131,7 +130,7 @@ func (c *cycle) listed(id graph.Node, by *store.Doc) {
 	again := d.Kind == store.Soft404 && d.State == store.Fetched
 	if again {
 		d.State, d.Cycle = store.Queued, c.number(c)
-		d.New = novelty.Of(c.site.Site, d.Cycle, by)
+		d.New = c.novelty(d.Cycle, by)
 	}
 	crawl.fail(crawl.db.Put(d))
 	if again {

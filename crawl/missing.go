@@ -33,28 +33,41 @@ const maxMissing = 32
 // asks reports whether the site is asked what it says of what is not there before the answer j is
 // taken in, and sees to it.
 func (c *cycle) asks(j *job) bool {
-	d, got, s := j.doc, j.content, c.site
-	if j.work != fetchOld || j.out.Class != fetch.OK || got == nil || got.Kind != store.Page || got.Stub || got.Says == 0 || j.out.Large() || !replaced(d, got) || d.Dropped > 0 && got.SaysGone() ||
-		slices.ContainsFunc(got.Shapes, func(h uint64) bool { return slices.Contains(s.Soft404, h) }) {
+	q := c.question(j)
+	if q == nil {
 		return false
 	}
-	if j.missing = slices.ContainsFunc(s.Missing, func(m store.Missing) bool { return m.Says == got.Says }); j.missing || c.asked == maxAsked {
-		return false
-	}
-	name, ok := c.nameOf(d)
-	if !ok || slices.Contains(s.Missing, store.Missing{Template: name.Template()}) {
-		return false
-	}
-	q := &question{of: j, url: name.MadeUp(document.Hash([]byte(s.Name + d.URL))), template: name.Template()}
 	b := j.backlog
-	o := b.host.origin(scope.Origin(d.URL))
-	if o.rules != nil && !o.rules.Allowed(q.url) || !s.scope.Contains(q.url) {
+	o := b.host.origin(scope.Origin(j.doc.URL))
+	if o.rules != nil && !o.rules.Allowed(q.url) {
 		return false
 	}
 	c.asked++
 	b.putFirst(item{work: fetchProbe, cycle: c, backlog: b, origin: o, asks: q})
 	c.loop().wake(b.host)
 	return true
+}
+
+// question returns what the site is to be asked before the answer j is taken in; nil: nothing, and j.missing tells whether it says what
+// the site says of what is not there.
+func (c *cycle) question(j *job) *question {
+	d, got, s := j.doc, j.content, c.site
+	if j.work != fetchOld || j.out.Class != fetch.OK || got == nil || got.Kind != store.Page || got.Stub || got.Says == 0 || j.out.Large() || !replaced(d, got) || d.Dropped > 0 && got.SaysGone() ||
+		slices.ContainsFunc(got.Shapes, func(h uint64) bool { return slices.Contains(s.Soft404, h) }) {
+		return nil
+	}
+	if j.missing = slices.ContainsFunc(s.Missing, func(m store.Missing) bool { return m.Says == got.Says }); j.missing || c.asked == maxAsked {
+		return nil
+	}
+	name, ok := c.nameOf(d)
+	if !ok || slices.Contains(s.Missing, store.Missing{Template: name.Template()}) {
+		return nil
+	}
+	q := &question{of: j, url: name.MadeUp(document.Hash([]byte(s.Name + d.URL))), template: name.Template()}
+	if !s.scope.Contains(q.url) {
+		return nil
+	}
+	return q
 }
 
 // replaced reports whether nothing is left of a content page in what it answers now.
@@ -100,9 +113,14 @@ func (c *cycle) nameOf(d *store.Doc) (name scope.Name, ok bool) {
 
 // told takes in what the site says of an address that is made up, and then the answer that was put by.
 func (l *Loop) told(j *job) {
-	c, q := j.cycle, j.asks
 	j.host.blocked = false
 	l.wake(j.host)
+	j.cycle.told(j, j.asks)
+	l.acquainted(j.asks.of.host)
+}
+
+// told takes in the answer j to a question, and then the one that was put by.
+func (c *cycle) told(j *job, q *question) {
 	of := q.of
 	of.asked = true
 	if o := j.out; o.Class.Answered() {
@@ -118,5 +136,4 @@ func (l *Loop) told(j *job) {
 		}
 	}
 	c.answered(of)
-	l.acquainted(of.host)
 }

@@ -108,7 +108,7 @@ func (v *ordered) tellSource(d *store.Doc) {
 	v.observe(graph.None, []store.Link{{To: d.ID, Kind: d.Via}})
 }
 
-func (v *ordered) discovered(_ *backlog, d *store.Doc, linked bool) {
+func (v *ordered) discovered(d *store.Doc, linked bool) {
 	if !linked {
 		v.tellSource(d)
 		v.name()

@@ -24,7 +24,8 @@ func (v *rediscovery) spent()     {}
 func (v *rediscovery) holds(*store.Doc) bool { return false }
 func (v *rediscovery) leftOut(*store.Doc)    {}
 
-func (v *rediscovery) discovered(b *backlog, _ *store.Doc, _ bool) {
+func (v *rediscovery) discovered(d *store.Doc, _ bool) {
+	b := v.backlogOf(d)
 	b.add(1)
 	v.loop().wake(b.host)
 }

@@ -90,14 +90,19 @@ func (l *Loop) robots(j *job, now time.Time) {
 		}
 		return
 	}
-	o.rules, o.read, o.tries = j.rules, now, 0
+	o.read, o.tries = now, 0
+	crawl.fail(o.keep(crawl, j))
+}
+
+// keep keeps the rules of an answer, as of now.
+func (o *origin) keep(c *Crawl, j *job) error {
 	age := fetch.RobotsAge
 	if a, ok := j.out.MaxAge(); ok {
 		age = min(age, a)
 	}
-	at := crawl.now()
-	o.expires = at + store.Time(age/time.Second)
-	crawl.fail(crawl.db.PutRobots(&store.Robots{Origin: o.name, FetchedAt: at, Expires: o.expires, Status: j.rules.Status, Body: j.rules.Body}))
+	at := c.now()
+	o.rules, o.expires = j.rules, at+store.Time(age/time.Second)
+	return c.db.PutRobots(&store.Robots{Origin: o.name, FetchedAt: at, Expires: o.expires, Status: j.rules.Status, Body: j.rules.Body})
 }
 
 // maxSitemaps is how many Sitemap lines of one robots.txt are believed.
@@ -113,24 +118,29 @@ func (c *cycle) heedRobots(b *backlog, o *origin) (probe bool) {
 	b.heeded = append(b.heeded, o)
 	h, s := b.host, c.site
 	h.crawlDelay = max(h.crawlDelay, o.rules.CrawlDelay())
+	c.heedSitemaps(o)
+	if s.Probe != "" || !c.visit.manner().probes || !o.rules.Allowed(o.name+probePath(s, o)) {
+		return false
+	}
+	b.putFirst(item{work: fetchProbe, cycle: c, backlog: b, origin: o})
+	return true
+}
+
+// heedSitemaps takes in which sitemaps the robots.txt of an origin names.
+func (c *cycle) heedSitemaps(o *origin) {
 	maps := o.rules.Sitemaps()
 	if len(maps) > maxSitemaps {
-		c.run.opt.Log.Warn("robots.txt names too many sitemaps; the rest is left out", "host", h.name, "kept", maxSitemaps)
+		c.run.opt.Log.Warn("robots.txt names too many sitemaps; the rest is left out", "origin", o.name, "kept", maxSitemaps)
 		maps = maps[:maxSitemaps]
 	}
 	for _, u := range maps {
-		if url, err := scope.Normalise(u, s.Rules.IgnoreParams); err == nil {
+		if url, err := scope.Normalise(u, c.site.Rules.IgnoreParams); err == nil {
 			c.wellKnown(url, true)
 		}
 	}
 	if len(maps) == 0 {
 		c.wellKnown(o.name+"/sitemap.xml", false)
 	}
-	if s.Probe != "" || !c.visit.manner().probes || !o.rules.Allowed(o.name+probePath(s, o)) {
-		return false
-	}
-	b.putFirst(item{work: fetchProbe, cycle: c, backlog: b, origin: o})
-	return true
 }
 
 // wellKnown adds a sitemap that no document links to: named by robots.txt, or a guess.
@@ -187,12 +197,17 @@ func probePath(s *site, o *origin) string {
 	return fmt.Sprintf("/%016x%08x", document.Hash([]byte(s.Name)), uint32(document.Hash([]byte(o.name+s.Name))))
 }
 
-// probed takes in the answer to a request for a path that should not be there. A site that
-// answers it with a page answers everything: pages like that one are no pages.
+// probed takes in the answer to a request for a path that should not be there.
 func (l *Loop) probed(j *job) {
-	s, c := j.cycle.site, j.cycle.crawl()
 	j.host.blocked = false
 	l.wake(j.host)
+	j.cycle.probed(j)
+}
+
+// probed takes in the answer to a request for a path that should not be there. A site that
+// answers it with a page answers everything: pages like that one are no pages.
+func (c *cycle) probed(j *job) {
+	s := c.site
 	switch o := j.out; {
 	case o.Class == fetch.OK && j.content != nil && j.content.Kind == store.Page:
 		s.Probe = "soft404"
@@ -200,8 +215,8 @@ func (l *Loop) probed(j *job) {
 	case o.Class.Answered():
 		s.Probe = fmt.Sprint(o.Status)
 	default:
-		j.cycle.mute = true
+		c.mute = true
 		return
 	}
-	c.fail(c.db.PutSite(s.Site))
+	c.crawl().fail(c.crawl().db.PutSite(s.Site))
 }

@@ -204,39 +204,14 @@ func (r *run) sum() error {
 	done := true
 	add := func(rec *store.CycleRecord, site func() (*store.Site, error), failure string) error {
 		done = done && rec.Done
-		res.Cycles = append(res.Cycles, rec.Cycle)
-		res.Fetched += rec.Fetched
-		res.Refetched += rec.Refetched
-		res.Pages += rec.Pages
-		res.Copies += rec.Copies
-		res.NewPages += rec.New
-		res.Content += rec.Content
-		res.Unknown += rec.Unknown
-		res.Moved += rec.Moved
-		res.Waited += rec.Waited
-		res.Foreseen += float64(rec.Foreseen) / 1000
-		res.Unseen += float64(rec.Unseen) / 1000
-		res.Bytes += rec.Bytes
-		res.Errors += rec.Errors
 		counts, err := r.crawl.db.Counters(rec.Site)
 		if err != nil {
 			return err
 		}
-		res.count(counts)
-		if failure == "" && counts.Hollow == 0 {
-			return nil
+		if r.crawl.intake == nil { // which counts each site once
+			res.count(counts)
 		}
-		s, err := site()
-		if err != nil {
-			return err
-		}
-		if s.Shell(counts) {
-			res.Shells = append(res.Shells, s.Name)
-		}
-		if failure != "" {
-			res.Failed = append(res.Failed, FailedSite{s.Name, failure})
-		}
-		return nil
+		return r.sumCycle(rec, counts, site, failure)
 	}
 	for _, c := range r.cycles {
 		if c != nil {
@@ -274,6 +249,39 @@ func (r *run) sum() error {
 	}
 	slices.Sort(res.Shells)
 	slices.SortFunc(res.Failed, func(a, b FailedSite) int { return cmp.Compare(a.Site, b.Site) })
+	return nil
+}
+
+// sumCycle adds a cycle to the result. counts are those of its site.
+func (r *run) sumCycle(rec *store.CycleRecord, counts *store.Counters, site func() (*store.Site, error), failure string) error {
+	res := r.res
+	res.Cycles = append(res.Cycles, rec.Cycle)
+	res.Fetched += rec.Fetched
+	res.Refetched += rec.Refetched
+	res.Pages += rec.Pages
+	res.Copies += rec.Copies
+	res.NewPages += rec.New
+	res.Content += rec.Content
+	res.Unknown += rec.Unknown
+	res.Moved += rec.Moved
+	res.Waited += rec.Waited
+	res.Foreseen += float64(rec.Foreseen) / 1000
+	res.Unseen += float64(rec.Unseen) / 1000
+	res.Bytes += rec.Bytes
+	res.Errors += rec.Errors
+	if failure == "" && counts.Hollow == 0 {
+		return nil
+	}
+	s, err := site()
+	if err != nil {
+		return err
+	}
+	if s.Shell(counts) {
+		res.Shells = append(res.Shells, s.Name)
+	}
+	if failure != "" {
+		res.Failed = append(res.Failed, FailedSite{s.Name, failure})
+	}
 	return nil
 }
 

@@ -101,6 +101,9 @@ func (c *Crawl) Hosts(after string, limit int) []HostState {
 // that is new gets a first visit, one that is being visited has them in its cycle.
 func (c *Crawl) Add(urls []string) error {
 	return c.steer(func() error {
+		if c.intake != nil {
+			return ErrNotAlone
+		}
 		i := slices.IndexFunc(c.runs, func(r *run) bool { return !r.stopping })
 		if i < 0 {
 			return ErrNotRunning
@@ -206,6 +209,9 @@ func (c *Crawl) named(name string) ([]*cycle, error) {
 // Pause lets the crawl hand out nothing more, of one site or, for "", of all.
 func (c *Crawl) Pause(name string) error {
 	return c.steer(func() error {
+		if c.intake != nil {
+			return ErrNotAlone
+		}
 		cycles, err := c.named(name)
 		if err != nil {
 			return err
@@ -230,6 +236,9 @@ func (c *Crawl) Pause(name string) error {
 // Resume ends a pause, by hand or because the site blocked us.
 func (c *Crawl) Resume(name string) error {
 	return c.steer(func() error {
+		if c.intake != nil {
+			return ErrNotAlone
+		}
 		cycles, err := c.named(name)
 		if err != nil {
 			return err

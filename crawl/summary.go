@@ -235,7 +235,7 @@ func (w *worth) unleave(d *store.Doc) {
 // listed, or was found to be new and waits.
 func (c *cycle) watches(d *store.Doc, since store.Cycle) bool {
 	old := ledger.IsOld(d, c.rec.Cycle)
-	return novelty.Supposed(d) || d.IsPage() && d.Gone != 0 && d.GoneIn >= since || d.State == store.Queued && d.Cycle > c.site.FirstCycle ||
+	return novelty.Supposed(d) || d.IsPage() && d.Gone != 0 && d.GoneIn >= since || d.State == store.Queued && d.Cycle > c.site.FirstCycle && !hearsay(d) ||
 		old && (d.Dropped > 0 || d.Unlisted > 0 && d.Unlisted < novelty.Listed)
 }
 

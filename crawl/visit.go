@@ -4,7 +4,8 @@ import "forage/store"
 
 // A visit is what a cycle does at its site: which documents it fetches, in which order, and when
 // it is over. The loop calls it, and it calls the methods of its cycle to put documents in line.
-// Four kinds do: firstVisit, ordered, budgetedCycle and fullRecrawl, a file each.
+// Four kinds do: firstVisit, ordered, budgetedCycle and fullRecrawl, a file each; three of them also take in
+// what somebody else has fetched (import.go).
 type visit interface {
 	// begin puts the first documents in line.
 	begin() error
@@ -12,7 +13,7 @@ type visit interface {
 	manner() manner
 	// discovered tells of a document that waits in the store's queue since just now. linked: a
 	// document of the site led to it.
-	discovered(b *backlog, d *store.Doc, linked bool)
+	discovered(d *store.Doc, linked bool)
 	// holds reports whether a document that the store's queue comes to, or that was not there and is
 	// to be asked for again, is not to be fetched now: the visit puts it in line by name later, or
 	// leaves it for another cycle.
@@ -49,6 +50,7 @@ type manner struct {
 	admits     bool // hosts of a domain are made acquaintance with a few at a time
 	leavesPoor bool // what yields next to nothing waits for another cycle
 	backsOff   bool // it asks in ever fewer cycles for well-known documents that were never there
+	given      bool // it asks for nothing: answers that were given before are told to it, see import.go
 }
 
 // fetches is how often a document is asked for in one run before it counts as failed.

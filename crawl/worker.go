@@ -29,8 +29,11 @@ type job struct {
 	lookup  bool       // look the host's address up, make no request
 	addr    netip.Addr // what that found
 
+	capture *Capture // to be read instead of a request; nil: it is made
+	unread  bool     // it is not even read: something younger is known
+
 	out     *fetch.Outcome
-	err     error // the run was cancelled
+	err     error // the run was cancelled, or what was to be read cannot be
 	rules   *fetch.Robots
 	content *document.Content
 
@@ -106,27 +109,73 @@ func (w *worker) do(j *job) {
 		})
 		return
 	}
-	w.job, j.read.Room = j, w.room
-	j.request.Buffer, j.request.Stream = w.buf[:0], w.streams
+	w.begin(j)
 	out, err := w.client.Fetch(j.ctx, &j.request)
 	if j.out = out; err != nil {
 		j.err = err
 	}
 	j.at = j.cycle.crawl().wall()
+	w.read(j)
+	w.capture(j, j.out)
+	if w.keepBuffer(j) && j.out.Large() { // what is left of it is held until the loop has taken over its links
+		j.hold(j.content.Size())
+	}
+}
+
+// take reads an answer that was given before, as do reads one that comes. What is made of it is not held by the budget for answers: who
+// takes it in, in an order, must not wait for others.
+func (w *worker) take(j *job) {
+	if j.unread || j.err != nil {
+		return
+	}
+	a, done, err := j.capture.Open()
+	if err != nil {
+		j.err = err
+		return
+	}
+	if a == nil {
+		return
+	}
+	defer done()
+	if j.work == fetchRobots {
+		if j.out, j.err = w.client.Take(j.ctx, &j.request, a); j.err == nil {
+			j.rules = w.client.RobotsOf(j.out, j.at)
+		}
+		return
+	}
+	w.begin(j)
+	out, err := w.client.Take(j.ctx, &j.request, a)
+	if j.out = out; err != nil {
+		j.err = err
+	}
+	w.read(j)
+	w.keepBuffer(j)
+	j.out.Release()
+}
+
+// begin prepares the request of a document.
+func (w *worker) begin(j *job) {
+	w.job, j.content, j.read.Room = j, nil, w.room
+	j.request.Buffer, j.request.Stream = w.buf[:0], w.streams
+}
+
+// read reads the answer to it.
+func (w *worker) read(j *job) {
 	if j.err == nil && j.out.Class == fetch.OK && j.content == nil {
 		j.content = w.reader.Read(j.out, j.read)
 	}
-	w.capture(j, j.out)
+}
+
+// keepBuffer takes the storage of the body back. It reports whether the answer had one that was read.
+func (w *worker) keepBuffer(j *job) bool {
 	if j.err != nil || j.out.Class != fetch.OK {
-		return
+		return false
 	}
 	if n := cap(j.out.Body); n <= keptBuffer && n > cap(w.buf) {
 		w.buf = j.out.Body[:0]
 	}
 	j.out.Body, j.out.Header = nil, ""
-	if j.out.Large() { // what is left of it is held until the loop has taken over its links
-		j.hold(j.content.Size())
-	}
+	return true
 }
 
 // keptBuffer is how large a body may be for its storage to be kept for the next one: one large page

@@ -505,12 +505,19 @@ func (c *cycle) noteParams() {
 
 // identity is a URL of the site without the parameters that were found not to count.
 func (c *cycle) identity(url string) string {
-	if c.worth.off || len(c.site.SameParams) == 0 || !strings.ContainsAny(url, "?;") || !c.site.scope.Contains(url) {
+	if c.worth.off {
+		return url
+	}
+	return c.site.identity(url)
+}
+
+func (s *site) identity(url string) string {
+	if len(s.SameParams) == 0 || !strings.ContainsAny(url, "?;") || !s.scope.Contains(url) {
 		return url
 	}
 	origin := scope.Origin(url)
 	path := url[len(origin):]
-	for _, n := range c.site.SameParams {
+	for _, n := range s.SameParams {
 		path = yield.Without(path, n)
 	}
 	if path == "" {

@@ -15,6 +15,9 @@ import (
 // RobotsAge is how long rules may be used before they are fetched again [RFC 9309, 2.4].
 const RobotsAge = 24 * time.Hour
 
+// MaxRobots is how many bytes of a robots.txt are read.
+const MaxRobots = robots.MaxSize
+
 // robotsRedirects is how many redirects of a robots.txt are followed [RFC 9309, 2.3.1.2].
 const robotsRedirects = 5
 
@@ -95,7 +98,7 @@ func (c *Client) Robots(ctx context.Context, origin string, like *Request, answe
 	var chain Chain
 	url := strings.TrimSuffix(origin, "/") + "/robots.txt"
 	for {
-		o, err := c.Fetch(ctx, &Request{URL: url, Any: true, MaxBody: robots.MaxSize, Wait: like.Wait, Exchange: like.Exchange})
+		o, err := c.Fetch(ctx, &Request{URL: url, Any: true, MaxBody: MaxRobots, Wait: like.Wait, Exchange: like.Exchange})
 		if answered != nil {
 			answered(o, err)
 		}

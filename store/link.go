@@ -37,6 +37,12 @@ func (k LinkKind) String() string {
 	return fmt.Sprintf("link(%d)", uint8(k))
 }
 
+// ParseLinkKind reads what String returns; false: it is the name of no kind.
+func ParseLinkKind(name string) (LinkKind, bool) {
+	i := slices.Index(linkKindNames[:], name)
+	return LinkKind(max(i, 0)), i >= 0
+}
+
 // A Link leads from one document to another.
 type Link struct {
 	To       graph.Node

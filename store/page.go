@@ -96,7 +96,7 @@ type Doc struct {
 	Attempts int    // fetches that failed since the last answer
 
 	Discovered Time       // when the URL became known
-	FirstSeen  Time       // when it first answered 2xx
+	FirstSeen  Time       // when it first answered 2xx, to us or as an archive has it
 	Cycle      Cycle      // of FirstSeen, or of Discovered as long as it has not answered
 	FoundOn    graph.Node // document that led here first; graph.None: given by hand or well known
 	Via        LinkKind   // how FoundOn led here
@@ -173,6 +173,10 @@ const ReasonAction = "action"
 // LeftOut reports whether d was answered, and is left out under rules that came later. It counts
 // as skipped, and for none of the kinds of documents.
 func (d *Doc) LeftOut() bool { return d.State == Skipped && d.Kind != Unseen }
+
+// Sighted reports whether d was there, by what an archive says of it, and was never answered to us: FirstSeen is the earliest date that the
+// archive has. It is known, so that it is not new, but not read: nobody knows what it leads to.
+func (d *Doc) Sighted() bool { return d.Kind == Unseen && d.FirstSeen != 0 }
 
 // NewDoc returns a document of a site that nobody has seen yet.
 func NewDoc(url string, site SiteID) *Doc {

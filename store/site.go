@@ -38,6 +38,7 @@ type Site struct {
 	FirstCycle Cycle      `json:"first_cycle"`           // its first visit
 	LastCycle  Cycle      `json:"last_cycle"`            // the latest cycle that worked on it
 	CrawledAt  Time       `json:"crawled_at,omitempty"`  // when its latest cycle ended
+	Imported   int64      `json:"imported,omitempty"`    // the latest date of what was imported, in milliseconds since the epoch
 	Probe      string     `json:"probe,omitempty"`       // what a random path answered: "404", "soft404", …
 	Soft404    []uint64   `json:"soft404,omitempty"`     // fingerprints of bodies for what is not there
 	CatchAll   bool       `json:"catch_all,omitempty"`   // its home page is one of these bodies

@@ -169,6 +169,9 @@ func (l *Ledger) LeftOut(d *store.Doc) {
 // Found notes a document that answered for the first time as a page or list.
 func (l *Ledger) Found(id graph.Node) { l.fresh = append(l.fresh, id) }
 
+// HasFound reports whether documents answered for the first time of which the policy has not been told.
+func (l *Ledger) HasFound() bool { return len(l.fresh) > 0 }
+
 // Refetched notes the answer to a request for an old document, and puts its row. Order, and what
 // it led to, are filled in.
 func (l *Ledger) Refetched(r *store.Refetch) error {

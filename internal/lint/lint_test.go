@@ -69,6 +69,7 @@ var imports = map[string]string{
 	"metrics":              "crawl crawl/plan fetch store webhook",
 	"warc":                 "",
 	"archive":              "internal/atomicfile internal/filelock internal/linesort warc",
+	"ingest":               "crawl crawl/scope fetch internal/linesort store warc",
 	"export":               "archive fetch/use graph graph/arcs graph/bv internal/atomicfile internal/linesort simhash snap store warc",
 	"lab":                  "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest":  "graph explore",
@@ -98,7 +99,7 @@ var imports = map[string]string{
 	"internal/realsites":   "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap fetch/use " +
-		"archive store crawl crawl/plan crawl/scope control export inspect lab metrics report serve warc watch webhook",
+		"archive store crawl crawl/plan crawl/scope control export ingest inspect lab metrics report serve warc watch webhook",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.
