@@ -187,6 +187,9 @@ func (ff *fetchFlags) run(cmd *cobra.Command, cfg crawl.Config, work func(contex
 	}
 	call := callOf(cmd.Context())
 	if own := call.owner; own != nil {
+		if own.imports {
+			return usagef("the store %s is being imported into: wait for that to end, or end it with 'forage stop --dir %s'", cfg.Dir, cfg.Dir)
+		}
 		if err := own.fits(ff.given(cmd)); err != nil {
 			return err
 		}

@@ -128,7 +128,7 @@ once, comes back with a budget of a few requests, and tells which pages are new.
 		root.AddCommand(cmds...)
 	}
 	group("crawl", "Crawl and come back:", crawlCmd(), revisitCmd(), watchCmd())
-	group("store", "Look into a store, also beside a running crawl:", statusCmd(), pagesCmd(), eventsCmd(), explainCmd(), exportCmd(), backupCmd(), checkCmd())
+	group("store", "Look into a store, also beside a running crawl:", statusCmd(), pagesCmd(), eventsCmd(), explainCmd(), exportCmd(), importCmd(), backupCmd(), checkCmd())
 	group("steer", "Steer a running crawl:", append(steerCmds(), webhooksCmd())...)
 	group("decide", "Decide on graphs of any kind:", seedCmd(), exploreCmd(), retainCmd(), coverCmd(), graphCmd())
 	group("see", "See how it works:", demoCmd(), replayCmd(), inspectCmd(), labCmd())

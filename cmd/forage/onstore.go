@@ -32,10 +32,11 @@ type call struct {
 
 // An ownStore is the open store of this process, with the crawl that works on it.
 type ownStore struct {
-	crawl *crawl.Crawl
-	watch *watch.Service    // that begins its runs; nil: this is no service
-	hooks *webhook.Sender   // of the service
-	flags map[string]string // those that hold for the whole process, as they were given
+	crawl   *crawl.Crawl
+	watch   *watch.Service    // that begins its runs; nil: this is no service
+	hooks   *webhook.Sender   // of the service
+	flags   map[string]string // those that hold for the whole process, as they were given
+	imports bool              // it takes in what others have fetched, and fetches nothing meanwhile
 	// ending is closed when the process has done what it was started for, and waits for those it answers.
 	ending chan struct{}
 }

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"forage/crawl"
+	"forage/crawl/scope"
+	"forage/fetch"
+	"forage/ingest"
+	"forage/internal/printable"
+	"forage/store"
+)
+
+// An importer takes in the files of one kind, which were checked, and returns what came of it.
+type importer func(ctx context.Context, c *crawl.Crawl, rules *scope.Directory, opt ingest.Options, run crawl.Options) (*imported, error)
+
+// imported is what came of an import.
+type imported struct {
+	Kind        string           `json:"kind"`
+	Records     int64            `json:"records"` // that were taken in
+	Pages       int64            `json:"pages"`   // that are known by them
+	Bytes       int64            `json:"bytes"`   // of the files
+	Read        int64            `json:"read"`    // records, lines or documents in the files
+	Known       int64            `json:"known"`   // of them, those that told nothing new
+	Bad         int64            `json:"bad"`     // of them, those that could not be read
+	Left        map[string]int64 `json:"left_out"`
+	Sites       int              `json:"sites"`
+	Cycles      []store.Cycle    `json:"cycles"`
+	NewPages    int64            `json:"new_pages"`
+	Interrupted bool             `json:"interrupted"`
+	Seconds     float64          `json:"seconds"`
+}
+
+func importCmd() *cobra.Command {
+	var (
+		dir     string
+		rules   store.Rules
+		maxBody = size(15 << 20)
+		asJSON  bool
+	)
+	kinds := []string{"warc"}
+	cmd := &cobra.Command{
+		Use:   "import KIND FILE…",
+		Short: "Take web archives into a store, without fetching anything",
+		Long: `Import takes into a store what others have fetched, or know of. KIND is one of
+
+  warc   the answers in web archives, forage's and others', plain or .gz, files or folders: pages,
+         links, visits and what they say of changes are as if they had been crawled then
+
+The first captures of a site are its first visit, later ones are cycles that come back to it, at the
+times at which they were made: so 'forage revisit' knows from the start how often what changes.
+What pages link to and no file has waits in the queue, for 'forage crawl' or 'forage revisit', and is
+not new. Imported once more, the same files change nothing; an import that was interrupted or
+killed goes on with the same command. It has the store to itself.`,
+		Example:   "  forage import warc archive/*.warc.gz",
+		Args:      arguments(cobra.MinimumNArgs(2)),
+		ValidArgs: kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, files := args[0], args[1:]
+			if !slices.Contains(kinds, kind) {
+				return usagef("there is no import %q; known: %s", kind, strings.Join(kinds, " "))
+			}
+			if rules.Scope == "prefix" {
+				return usagef("--scope prefix: of a file nobody can tell where a site begins; want host or domain")
+			}
+			if err := scope.CheckRules(rules); err != nil {
+				return badInput(err)
+			}
+			if maxBody <= 0 {
+				return usagef("--max-body wants more than 0")
+			}
+			run, err := importerOf(kind, files)
+			var wrong *ingest.FileError
+			if errors.As(err, &wrong) || errors.Is(err, fs.ErrNotExist) {
+				return badInput(err)
+			}
+			if err != nil {
+				return err
+			}
+			cfg := crawl.Config{Dir: dir, Delay: -1, Parallel: 1, Fetch: fetch.Config{MaxBody: int64(maxBody), Parallel: runtime.GOMAXPROCS(0)}}
+			return importing(cmd, cfg, rules, run, asJSON)
+		},
+	}
+	dirFlag(cmd, &dir)
+	rules.DelayMillis = time.Second.Milliseconds()
+	f := cmd.Flags()
+	f.StringVar(&rules.Scope, "scope", "host", "what belongs to the site of a URL, where the store has none that it belongs to: host or domain")
+	f.StringArrayVar(&rules.Include, "include", nil, "of new sites, take in only URLs that match this regular expression (repeatable)")
+	f.StringArrayVar(&rules.Exclude, "exclude", nil, "of new sites, do not take in URLs that match this regular expression (repeatable; wins)")
+	f.StringSliceVar(&rules.IgnoreParams, "ignore-params", nil, "of new sites, query parameters that do not tell pages apart, such as utm_*")
+	f.Var(&maxBody, "max-body", "bytes read of a page; the rest is cut")
+	f.BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+// importerOf checks files, and returns what takes them in.
+func importerOf(kind string, files []string) (importer, error) {
+	paths, err := ingest.WARCFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, c *crawl.Crawl, rules *scope.Directory, opt ingest.Options, run crawl.Options) (*imported, error) {
+		a, err := ingest.OpenArchive(ctx, paths, rules, opt)
+		if err != nil {
+			return nil, err
+		}
+		defer a.Close()
+		r, err := c.Import(ctx, a, run)
+		if err != nil {
+			return nil, err
+		}
+		left := a.Left()
+		for why, n := range r.Left {
+			left[why] += n
+		}
+		return &imported{
+			Records: r.Taken, Pages: r.Pages - r.Copies, Bytes: a.Bytes(), Read: a.Records(), Known: r.Same, Bad: a.Bad(), Left: left,
+			Sites: r.Sites, Cycles: append([]store.Cycle{}, r.Cycles...), NewPages: r.NewPages, Interrupted: r.Interrupted, Seconds: r.Seconds,
+		}, nil
+	}, nil
+}
+
+// importing opens the store and has run take in what there is. Other commands can look into the store meanwhile.
+func importing(cmd *cobra.Command, cfg crawl.Config, defaults store.Rules, run importer, asJSON bool) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	c, err := crawl.Open(cfg)
+	var used *store.InUseError
+	if errors.As(err, &used) {
+		return usagef("%w: an import needs it to itself: wait for the other command to end, or end it with 'forage stop --dir %s'", used, cfg.Dir)
+	}
+	if err != nil {
+		return storeError(cfg.Dir, err)
+	}
+	defer keepLean(c.Held)()
+	ending := make(chan struct{})
+	server, err := serveStore(cfg.Dir, &ownStore{crawl: c, imports: true, ending: ending})
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	err = importInto(ctx, cmd, cfg.Dir, c, defaults, run, asJSON)
+	c.HandBack()
+	close(ending)
+	server.Close(func() { c.DB().EndReads() })
+	return errors.Join(err, c.DB().EndReads(), c.Close())
+}
+
+func importInto(ctx context.Context, cmd *cobra.Command, dir string, c *crawl.Crawl, defaults store.Rules, run importer, asJSON bool) error {
+	rules, err := scope.NewDirectory(c.View(), defaults)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	tell := printable.Writer(cmd.ErrOrStderr())
+	show := importProgress(cmd.ErrOrStderr(), began)
+	r, err := run(ctx, c, rules, ingest.Options{
+		Scratch: filepath.Join(dir, "import"), Progress: show.read,
+		Note: func(text string) { fmt.Fprintf(tell, "forage: %s\n", text) },
+	}, crawl.Options{Progress: show.taken, Log: slog.New(plainLog{cmd.ErrOrStderr()})})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
+	case err != nil:
+		var wrong *ingest.FileError
+		if errors.As(err, &wrong) {
+			return badInput(err)
+		}
+		return err
+	}
+	for _, why := range slices.Sorted(maps.Keys(r.Left)) {
+		fmt.Fprintf(tell, "forage: left out: %d %s\n", r.Left[why], why)
+	}
+	r.Seconds = time.Since(began).Seconds()
+	if err := r.print(cmd.OutOrStdout(), asJSON); err != nil {
+		return err
+	}
+	if r.Interrupted {
+		return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on where it was")}
+	}
+	return nil
+}
+
+func (r *imported) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, r)
+	}
+	text := fmt.Sprintf("%s taken in of %s: %s, %s at %s", plural(r.Records, "record"), bytesText(r.Bytes), plural(r.Pages, "page"), plural(int64(len(r.Cycles)), "cycle"), plural(int64(r.Sites), "site"))
+	if r.Known > 0 {
+		text += fmt.Sprintf("; %d were known", r.Known)
+	}
+	if r.Bad > 0 {
+		text += fmt.Sprintf("; %d cannot be read", r.Bad)
+	}
+	_, err := fmt.Fprintf(w, "%s, in %s\n", text, seconds(r.Seconds))
+	return err
+}
+
+// An importShow shows how far an import is: a line every ten seconds.
+type importShow struct {
+	read  func(done, total int64)
+	taken func(crawl.Progress)
+}
+
+func importProgress(w io.Writer, began time.Time) (show importShow) {
+	var last time.Duration
+	line := func(text string, args ...any) {
+		if passed := time.Since(began); passed-last >= 10*time.Second {
+			last = passed
+			fmt.Fprintf(w, "forage: "+text+"\n", args...)
+		}
+	}
+	show.read = func(done, total int64) {
+		line("%s of %s read", bytesText(done), bytesText(total))
+	}
+	show.taken = func(p crawl.Progress) {
+		line("%d answers taken in (%.0f/s), %d pages", p.Fetched, float64(p.Fetched)/max(p.Elapsed.Seconds(), 1e-3), p.Pages)
+	}
+	return show
+}
