@@ -322,3 +322,9 @@ func (x *Extractor) decode(body []byte, contentType string) (name string, text [
 	x.page.Truncated = x.page.Truncated || len(body) > 0
 	return name, x.text, query
 }
+
+// Decode returns an HTML body in UTF-8, as far as MaxText, without a byte order mark. What is in UTF-8 is returned as it is, valid or not. contentType is as it came.
+func Decode(body []byte, contentType string) []byte {
+	_, text, _ := new(Extractor).decode(body, contentType)
+	return text
+}
