@@ -108,14 +108,17 @@ func before(t *testing.T, base string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := httputil.NewSingleHostReverseProxy(u)
+	p := new(httputil.ReverseProxy)
 	p.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
 		if r.Context().Err() == nil {
 			t.Errorf("%s: %v", r.URL, err)
 		}
 	}
 	p.Transport = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
-	p.Director = func(r *http.Request) { r.URL.Scheme, r.URL.Host, r.Host = u.Scheme, u.Host, u.Host }
+	p.Rewrite = func(r *httputil.ProxyRequest) {
+		r.SetURL(u)
+		r.Out.Header.Set("X-Forwarded-Host", r.In.Host)
+	}
 	p.ModifyResponse = func(r *http.Response) error { // links lead here
 		if r.Request.Method != http.MethodGet {
 			return nil
@@ -127,10 +130,7 @@ func before(t *testing.T, base string) *site {
 		return errClose(r, bytes.ReplaceAll(body, []byte(base), []byte("http://"+r.Request.Header.Get("X-Forwarded-Host"))))
 	}
 	s := new(site)
-	s.Server = httptest.NewServer(s.logging(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set("X-Forwarded-Host", r.Host)
-		p.ServeHTTP(w, r)
-	})))
+	s.Server = httptest.NewServer(s.logging(p))
 	t.Cleanup(s.Close)
 	return s
 }
