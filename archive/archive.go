@@ -6,7 +6,8 @@
 // with the state of the last one is as it was then: what lies behind is cut off.
 //
 // Files are named forage-DATE-ARCHIVE-NUMBER.warc.gz, with .open behind it until they are whole; no number is given twice. A
-// sorted index, NAME.cdxj, is written when a file is closed.
+// sorted index, NAME.cdxj, is written when a file is closed. A folder of texts has records of type conversion, made by Convert instead of Record, in
+// files named .warc.wet.gz as Common Crawl calls them, and no index.
 package archive
 
 import (
@@ -58,6 +59,7 @@ const DefaultLimit = 1 << 30
 type Config struct {
 	Folder string
 	Dedupe Dedupe                           // "": All
+	Texts  bool                             // what is kept are texts, see Convert, and no answers
 	Limit  int64                            // bytes of a file; 0: DefaultLimit
 	Info   warc.Fields                      // what each file begins with tells of the crawl
 	Random io.Reader                        // for numbers of records; nil: crypto/rand's
@@ -101,8 +103,9 @@ type Archive struct {
 type state struct {
 	Folder string     `json:"folder"` // absolute
 	Name   string     `json:"name"`   // in the names of its files: DATE-ARCHIVE
-	First  uint32     `json:"first"`  // number of the first file in the folder, which need not have been the first one; 0: 1
-	Next   uint32     `json:"next"`   // number that the next file gets
+	Texts  bool       `json:"texts,omitempty"`
+	First  uint32     `json:"first"` // number of the first file in the folder, which need not have been the first one; 0: 1
+	Next   uint32     `json:"next"`  // number that the next file gets
 	Open   []openFile `json:"open,omitempty"`
 }
 
@@ -149,7 +152,7 @@ func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 			return nil, err
 		}
 		a.dirty = true
-		a.state = state{Name: fmt.Sprintf("%s-%x", cfg.Now().UTC().Format("20060102"), id), Next: 1}
+		a.state = state{Name: fmt.Sprintf("%s-%x", cfg.Now().UTC().Format("20060102"), id), Texts: cfg.Texts, Next: 1}
 	}
 	if err := atomicfile.Folder(cfg.Folder); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
@@ -253,12 +256,13 @@ func (a *Archive) cut(folder string, o openFile) error {
 		w.Close()
 		return err
 	}
-	x, err := os.OpenFile(indexOf(path)+openSuffix, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		w.Close()
-		return err
+	f := &file{number: o.File, path: path, warc: w, size: o.Length, indexed: o.Index}
+	if !a.state.Texts {
+		if f.index, err = os.OpenFile(indexOf(path)+openSuffix, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+			w.Close()
+			return err
+		}
 	}
-	f := &file{number: o.File, path: path, warc: w, size: o.Length, index: x, indexed: o.Index}
 	if info.Size() < o.Length {
 		a.cfg.Log.Warn("the archive lacks what was written last: it ends with the last whole record", "file", path, "bytes", o.Length-info.Size())
 		if f.size, err = whole(w); err != nil {
@@ -269,10 +273,12 @@ func (a *Archive) cut(folder string, o openFile) error {
 			return f.remove()
 		}
 	}
-	if has, err := x.Stat(); err != nil || info.Size() < o.Length || o.Index < 0 || has.Size() < o.Index {
-		if err := errors.Join(err, f.reindex()); err != nil {
-			f.close()
-			return err
+	if f.index != nil {
+		if has, err := f.index.Stat(); err != nil || info.Size() < o.Length || o.Index < 0 || has.Size() < o.Index {
+			if err := errors.Join(err, f.reindex()); err != nil {
+				f.close()
+				return err
+			}
 		}
 	}
 	err = f.finish()
@@ -304,7 +310,11 @@ func (a *Archive) name(number uint32) string { return a.state.file(number) }
 
 // file is the name of a file.
 func (s *state) file(number uint32) string {
-	return fmt.Sprintf("forage-%s-%05d%s", s.Name, number, warcSuffix)
+	suffix := warcSuffix
+	if s.Texts {
+		suffix = textSuffix
+	}
+	return fmt.Sprintf("forage-%s-%05d%s", s.Name, number, suffix)
 }
 
 // Append adds what Record made, and returns where it begins. The error is that of a write: nothing was added then, and g may be given
@@ -342,7 +352,7 @@ func (a *Archive) begin() (*file, error) {
 			a.state.Next++
 			continue
 		}
-		f, err := newFile(path, a.state.Next)
+		f, err := newFile(path, a.state.Next, !a.state.Texts)
 		if errors.Is(err, fs.ErrExist) {
 			a.state.Next++
 			continue
@@ -352,8 +362,7 @@ func (a *Archive) begin() (*file, error) {
 		}
 		a.own.Reset(f.warc)
 		if err := a.own.Info(name, a.cfg.Now(), a.cfg.Info); err != nil {
-			f.close()
-			return nil, errors.Join(err, os.Remove(path+openSuffix), os.Remove(indexOf(path)+openSuffix))
+			return nil, errors.Join(err, f.remove())
 		}
 		f.size = a.own.Written()
 		f.begins, f.changed = f.size, true

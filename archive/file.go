@@ -15,6 +15,7 @@ import (
 
 const (
 	warcSuffix  = ".warc.gz"
+	textSuffix  = ".warc.wet.gz"
 	indexSuffix = ".cdxj"
 	openSuffix  = ".open"
 )
@@ -29,7 +30,7 @@ type file struct {
 	warc    *os.File
 	begins  int64 // bytes of the record that it begins with
 	size    int64
-	index   *os.File
+	index   *os.File // nil: it has none
 	indexed int64
 	lines   []byte // of the index, not written yet
 	waiting int    // answers that refer to one of this file, and are to be added to it
@@ -39,19 +40,21 @@ type file struct {
 	whole   bool   // it is only its name that it lacks
 }
 
-func newFile(path string, number uint32) (*file, error) {
+func newFile(path string, number uint32, indexed bool) (*file, error) {
 	w, err := os.OpenFile(path+openSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	x, err := os.OpenFile(indexOf(path)+openSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return nil, errors.Join(err, w.Close(), os.Remove(path+openSuffix))
+	f := &file{number: number, path: path, warc: w}
+	if indexed {
+		if f.index, err = os.OpenFile(indexOf(path)+openSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644); err != nil {
+			return nil, errors.Join(err, w.Close(), os.Remove(path+openSuffix))
+		}
 	}
 	if err := atomicfile.SyncFolder(filepath.Dir(path)); err != nil { // before anything is committed of it
-		return nil, errors.Join(err, w.Close(), x.Close(), os.Remove(path+openSuffix))
+		return nil, errors.Join(err, f.remove())
 	}
-	return &file{number: number, path: path, warc: w, index: x}, nil
+	return f, nil
 }
 
 // add adds a group, whole or not at all.
@@ -70,9 +73,11 @@ func (f *file) add(g *Group) error {
 
 // flush brings the file to the disk. The index can be made again.
 func (f *file) flush() error {
-	if _, err := f.index.WriteAt(f.lines, f.indexed); err == nil { // else there may be room the next time
-		f.indexed += int64(len(f.lines))
-		f.lines = f.lines[:0]
+	if f.index != nil {
+		if _, err := f.index.WriteAt(f.lines, f.indexed); err == nil { // else there may be room the next time
+			f.indexed += int64(len(f.lines))
+			f.lines = f.lines[:0]
+		}
 	}
 	if err := f.warc.Sync(); err != nil {
 		return err
@@ -83,6 +88,9 @@ func (f *file) flush() error {
 
 // reindex makes the lines of the index again.
 func (f *file) reindex() error {
+	if f.index == nil {
+		return nil
+	}
 	var line []byte
 	f.indexed, f.lines = 0, nil
 	return warc.Index(io.NewSectionReader(f.warc, 0, f.size), filepath.Base(f.path), func(e *warc.Entry) error {
@@ -102,14 +110,10 @@ func (f *file) finish() error {
 		if err := errors.Join(f.warc.Truncate(f.size), f.warc.Sync()); err != nil {
 			return err
 		}
-		l := linesort.New(indexOf(f.path), sortMemory)
-		defer l.Close()
-		lines := io.MultiReader(io.NewSectionReader(f.index, 0, f.indexed), bytes.NewReader(f.lines))
-		if err := linesort.Split(lines, l.Add); err != nil {
-			return err
-		}
-		if err := atomicfile.Create(indexOf(f.path), l.Write); err != nil {
-			return err
+		if f.index != nil {
+			if err := f.writeIndex(); err != nil {
+				return err
+			}
 		}
 		f.whole = true
 		f.close() // before it is renamed, as some systems want it
@@ -117,18 +121,38 @@ func (f *file) finish() error {
 	if err := os.Rename(f.path+openSuffix, f.path); err != nil {
 		return err
 	}
-	return errors.Join(atomicfile.SyncFolder(filepath.Dir(f.path)), os.Remove(indexOf(f.path)+openSuffix))
+	if err := atomicfile.SyncFolder(filepath.Dir(f.path)); err != nil || f.index == nil {
+		return err
+	}
+	return os.Remove(indexOf(f.path) + openSuffix)
+}
+
+// writeIndex writes the lines of the index, sorted.
+func (f *file) writeIndex() error {
+	l := linesort.New(indexOf(f.path), sortMemory)
+	defer l.Close()
+	lines := io.MultiReader(io.NewSectionReader(f.index, 0, f.indexed), bytes.NewReader(f.lines))
+	if err := linesort.Split(lines, l.Add); err != nil {
+		return err
+	}
+	return atomicfile.Create(indexOf(f.path), l.Write)
 }
 
 func (f *file) close() {
 	f.warc.Close()
-	f.index.Close()
+	if f.index != nil {
+		f.index.Close()
+	}
 }
 
 // remove removes a file of which nothing was committed.
 func (f *file) remove() error {
 	f.close()
-	return errors.Join(os.Remove(f.path+openSuffix), os.Remove(indexOf(f.path)+openSuffix))
+	err := os.Remove(f.path + openSuffix)
+	if f.index != nil {
+		err = errors.Join(err, os.Remove(indexOf(f.path)+openSuffix))
+	}
+	return err
 }
 
 // spoolPrefix begins the names of files that hold what does not fit in memory, where a file cannot be removed while it is open.

@@ -20,6 +20,8 @@ type Reader struct {
 
 	state state               // of the store's archive; Name "": there is none
 	held  map[uint32]*os.File // by number: files of the store's archive that Answer has opened
+
+	records *warc.Reader // of Answer
 }
 
 // heldFiles is how many files a Reader keeps open.
@@ -72,7 +74,7 @@ func (r *Reader) Files() (files []WARC, err error) {
 		}
 		path, open := strings.CutSuffix(path, openSuffix)
 		f := WARC{Name: filepath.Base(path), path: path, open: open}
-		if !strings.HasSuffix(path, ".warc") && !strings.HasSuffix(path, warcSuffix) || seen[path] {
+		if isWARC := strings.HasSuffix(path, ".warc") || strings.HasSuffix(path, warcSuffix); r.state.Texts && !strings.HasSuffix(path, textSuffix) || !r.state.Texts && !isWARC || seen[path] {
 			return nil
 		}
 		if open {
@@ -189,5 +191,11 @@ func (r *Reader) Answer(at Place) (*warc.Record, error) {
 		}
 		r.held[at.File] = f
 	}
-	return warc.NewReader(io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset)).Next()
+	section := io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset)
+	if r.records == nil {
+		r.records = warc.NewReader(section)
+	} else {
+		r.records.Reset(section)
+	}
+	return r.records.Next()
 }

@@ -29,31 +29,54 @@ type Archive struct {
 	Log     *slog.Logger // nil: none
 }
 
-// openArchive takes over the archive that is to be written, if any.
-func (c *Crawl) openArchive() error {
-	state, err := c.db.Archive()
+// openArchives takes over the archive and the texts that are to be written, if any.
+func (c *Crawl) openArchives() (err error) {
+	if _, err := c.db.Archive(store.Answers); err == nil {
+		c.archives = true
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if cfg := c.cfg.Archive; cfg != nil {
+		c.archives = true
+		if c.archive, err = c.openArchive(store.Answers, archive.Config{
+			Folder: cfg.Folder, Dedupe: cfg.Dedupe, Limit: cfg.Limit, Info: cfg.Info, Log: cfg.Log,
+			Known: func(d warc.Digest) (archive.Place, error) {
+				at, err := c.db.Payload(d)
+				return archive.Place(at), err
+			},
+		}); err != nil {
+			return err
+		}
+	}
+	if cfg := c.cfg.Texts; cfg != nil {
+		c.texts, err = c.openArchive(store.Texts, archive.Config{Folder: cfg.Folder, Texts: true, Limit: cfg.Limit, Info: cfg.Info, Log: cfg.Log})
+	}
+	return err
+}
+
+// openArchive takes over one of these.
+func (c *Crawl) openArchive(of store.Archive, cfg archive.Config) (*archive.Archive, error) {
+	state, err := c.db.Archive(of)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
+		return nil, err
 	}
-	cfg := c.cfg.Archive
-	if c.archives = cfg != nil || state != nil; cfg == nil {
-		return nil
-	}
-	c.archive, err = archive.Open(archive.Config{
-		Folder: cfg.Folder, Dedupe: cfg.Dedupe, Limit: cfg.Limit, Info: cfg.Info, Log: cfg.Log, Now: c.wall,
-		Known: func(d warc.Digest) (archive.Place, error) {
-			at, err := c.db.Payload(d)
-			return archive.Place(at), err
-		},
-	}, state)
+	cfg.Now = c.wall
+	a, err := archive.Open(cfg, state)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.db.KeepArchive(c.archive.Flush, c.archive.Committed)
-	if err := c.db.Commit(); err != nil {
-		return errors.Join(err, c.archive.Close())
+	c.db.KeepArchive(of, a.Flush, a.Committed)
+	return a, c.db.Commit()
+}
+
+// closeArchives closes them.
+func (c *Crawl) closeArchives() (err error) {
+	for _, a := range []*archive.Archive{c.archive, c.texts} {
+		if a != nil {
+			err = errors.Join(err, a.Close())
+		}
 	}
-	return nil
+	return err
 }
 
 // wall is the time that is recorded.
@@ -67,6 +90,8 @@ func (c *Crawl) wall() time.Time {
 // A recording is what an answer needs to know to be kept in an archive, and what came of that. The loop fills in the first part.
 type recording struct {
 	to     *archive.Archive // nil: nothing is kept
+	texts  *archive.Archive // of the text of a page; nil: that is not kept
+	digest uint64           // of the body before
 	cycle  store.Cycle
 	visit  store.CycleKind
 	within string     // the scope of the site
@@ -77,6 +102,7 @@ type recording struct {
 	robots use.Said
 
 	groups []*archive.Group
+	text   *archive.Group // nil: there is no other text than before
 	err    error
 	body   *store.Capture // where the body is in the archive; nil: it is not
 }
@@ -90,13 +116,12 @@ const (
 
 // record has what comes of a job be kept.
 func (c *cycle) record(j *job) {
-	crawl := c.crawl()
-	if crawl.archive == nil || c.run.opt.Unarchived {
-		return
+	crawl, r := c.crawl(), &j.recording
+	r.cycle, r.from = c.rec.Cycle, graph.None
+	if !c.run.opt.Unarchived {
+		r.to = crawl.archive
 	}
-	r := &j.recording
-	r.to, r.cycle, r.visit, r.from = crawl.archive, c.rec.Cycle, c.rec.Kind, graph.None
-	r.within = c.site.Rules.Scope + " " + c.site.Rules.Within
+	r.visit, r.within = c.rec.Kind, c.site.Rules.Scope+" "+c.site.Rules.Within
 	switch {
 	case j.work == fetchRobots:
 		r.role = roleRobots + " " + j.origin.name
@@ -108,8 +133,14 @@ func (c *cycle) record(j *job) {
 	if !j.isDocument() {
 		return
 	}
+	if !c.run.opt.Textless {
+		r.texts = crawl.texts
+	}
+	if r.to == nil && r.texts == nil {
+		return
+	}
 	d := j.doc
-	r.from, r.via, r.use = d.FoundOn, d.Via, d.Use
+	r.from, r.via, r.use, r.digest = d.FoundOn, d.Via, d.Use, d.Digest
 	if rules := j.host.origin(scope.Origin(d.URL)).rules; rules != nil {
 		r.robots = rules.Said(j.request.URL)
 	}
@@ -286,6 +317,12 @@ func (c *Crawl) archived(j *job) error {
 			r.body = (*store.Capture)(&at)
 		}
 	}
+	if r.err == nil && r.text != nil {
+		var at archive.Place
+		if at, r.err = r.texts.Append(r.text); r.err == nil {
+			c.fail(c.db.PutText(j.id, store.Capture(at)))
+		}
+	}
 	if r.err == nil {
 		return nil
 	}
@@ -328,5 +365,6 @@ func (r *recording) drop() {
 	for _, g := range r.groups {
 		g.Drop()
 	}
-	r.groups = nil
+	r.text.Drop()
+	r.groups, r.text = nil, nil
 }

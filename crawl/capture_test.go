@@ -557,11 +557,12 @@ func TestKillArchive(t *testing.T) {
 			done++
 		}
 		agrees(t, dir, folder)
+		textsAgree(t, dir, folder+"-texts")
 		t.Logf("%d kills in this crawl", here)
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.RemoveAll(folder); err != nil {
+		if err := errors.Join(os.RemoveAll(folder), os.RemoveAll(folder+"-texts")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,6 +47,7 @@ type Config struct {
 	MaxKept int       // pages of which links and validators are kept; 0: all
 	Small   bool      // little is read and written, see store.Options.Small
 	Archive *Archive  // what is fetched is kept there; nil: nowhere
+	Texts   *Texts    // and there what its pages say; nil: nowhere
 	Loop    *Loop     // that does the work, shared with other stores; nil: one of its own, made of the rest
 
 	Fetch    fetch.Config  // how single requests are made
@@ -67,6 +68,7 @@ type Options struct {
 	Begin      func(*plan.Outlook) error // Revisit: is told what to expect before anything is fetched; its error ends the call
 	Allow      []netip.Prefix            // addresses to be asked although they are not public, beside those of each site's rules
 	Unarchived bool                      // nothing of it goes to Config.Archive
+	Textless   bool                      // nor to Config.Texts
 	Progress   func(Progress)            // called by the loop now and then; must not block
 	Skipped    io.Writer                 // where URLs that are not fetched are listed, with reasons; nil: nowhere
 	Log        *slog.Logger              // warnings; nil: none
@@ -145,7 +147,8 @@ type Crawl struct {
 	db       *store.DB
 	loop     *Loop
 	archive  *archive.Archive // nil: none is written
-	archives bool             // the store has one, that another process may have written
+	texts    *archive.Archive // the same
+	archives bool             // the store has an archive of answers, that another process may have written
 
 	sites   map[store.SiteID]*site // that the runs work on
 	within  map[string][]*site     // the same by the host or domain of their scope
@@ -180,8 +183,8 @@ func Open(cfg Config) (*Crawl, error) {
 		return nil, err
 	}
 	c := newCrawl(cfg, db)
-	if err := c.openArchive(); err != nil {
-		return nil, errors.Join(err, db.Close())
+	if err := c.openArchives(); err != nil {
+		return nil, errors.Join(err, c.closeArchives(), db.Close())
 	}
 	return c, nil
 }
@@ -223,11 +226,10 @@ func (c *Crawl) Close() error {
 		close(ended)
 	})
 	<-ended
-	if c.archive != nil {
-		_ = c.db.Sync() // so that the archive knows what was committed; db.Close returns the error, too
-		return errors.Join(c.archive.Close(), c.db.Close())
+	if c.archive != nil || c.texts != nil {
+		_ = c.db.Sync() // so that they know what was committed; db.Close returns the error, too
 	}
-	return c.db.Close()
+	return errors.Join(c.closeArchives(), c.db.Close())
 }
 
 // Run visits the sites of the seeds for the first time, or goes on where it was interrupted:

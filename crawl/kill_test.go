@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		if folder := os.Getenv("FORAGE_TEST_ARCHIVE"); folder != "" {
 			cfg.Archive = &Archive{Folder: folder, Limit: 100_000}
+			cfg.Texts = &Texts{Folder: folder + "-texts", Limit: 10_000}
 		}
 		c, err := Open(cfg)
 		if err == nil {

@@ -29,6 +29,9 @@ func (c *Crawl) look(now time.Time) {
 	if err == nil && c.archive != nil {
 		err = store.RoomIn(c.cfg.Archive.Folder, was)
 	}
+	if err == nil && c.texts != nil {
+		err = store.RoomIn(c.cfg.Texts.Folder, was)
+	}
 	switch {
 	case err != nil && !was:
 		c.pause(err)

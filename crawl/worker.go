@@ -13,6 +13,7 @@ import (
 	"forage/fetch"
 	"forage/graph"
 	"forage/store"
+	"forage/text"
 )
 
 // A job is one request on its way through the pool, and what came of it. The loop fills it in,
@@ -79,7 +80,8 @@ type worker struct {
 	job    *job // that is being done
 
 	exchange fetch.Exchange
-	spool    *archive.Spool        // of exchange; nil: none
+	spool    *archive.Spool // of exchange; nil: none
+	texts    text.Reader
 	steps    map[graph.Node]string // to documents of a store, see hops
 	stepsIn  *store.View
 
@@ -117,6 +119,7 @@ func (w *worker) do(j *job) {
 	j.at = j.cycle.crawl().wall()
 	w.read(j)
 	w.capture(j, j.out)
+	w.text(j)
 	if w.keepBuffer(j) && j.out.Large() { // what is left of it is held until the loop has taken over its links
 		j.hold(j.content.Size())
 	}

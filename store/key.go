@@ -13,7 +13,7 @@ import (
 // that of its numbers; a cycle in the table of links is inverted, so that the latest version
 // comes first.
 const (
-	tableMeta       = 'm' // name → value: "format", "migrating", "next", "sites", "cycle", "kept", "events", "archive"
+	tableMeta       = 'm' // name → value: "format", "migrating", "next", "sites", "cycle", "kept", "events", "archive", "texts"
 	tableURL        = 'u' // URL → id (4 bytes)
 	tableDoc        = 'p' // id → document
 	tableSiteDoc    = 'd' // site, id → nothing
@@ -41,6 +41,7 @@ const (
 	tableWatched    = 'j' // name of a site, or nothing → record of what watches it
 	tablePayload    = 'A' // SHA-1 of a body (20 bytes) → where in the archive it is
 	tableCapture    = 'B' // id → where in the archive its body is, as of its last answer that had one
+	tableText       = 'C' // id → where among the texts that of its last answer is
 	tableDelivery   = 'W' // name of a target, 0 → record of it; name of a target, 0, number (8 bytes) → of an event for it
 )
 

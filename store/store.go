@@ -104,16 +104,13 @@ type DB struct {
 	lastCycle Cycle          // the same
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
 
-	numbers  *index   // of URLs
-	bodies   *index   // of the first pages with them
-	indexing gate     // those who read a table into an index
-	archive  struct { // nil: none is written
-		flush     func() ([]byte, error)
-		committed func()
-	}
-	asked   *asked         // nil: a reader
-	syncs   sync.WaitGroup // in the background
-	commits *commitFile    // nil: read only
+	numbers  *index         // of URLs
+	bodies   *index         // of the first pages with them
+	indexing gate           // those who read a table into an index
+	archives []kept         // that are written
+	asked    *asked         // nil: a reader
+	syncs    sync.WaitGroup // in the background
+	commits  *commitFile    // nil: read only
 }
 
 // Open opens the store in the folder dir and makes it where there is none. It returns an
@@ -423,7 +420,7 @@ func (db *DB) Commit() error {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	committed, err := db.commitArchive()
+	committed, err := db.commitArchives()
 	if err != nil {
 		return err
 	}
@@ -480,7 +477,9 @@ func (db *DB) Commit() error {
 			return
 		}
 		db.known.advance(last)
-		committed()
+		for _, f := range committed {
+			f()
+		}
 	}()
 	return nil
 }

@@ -82,6 +82,9 @@ func (m *markdown) text(s *scan, b []byte) {
 		m.out.Write(restore(m.held))
 		return
 	}
+	if m.size >= groupBytes && m.block != nil && s.scope(cell) == 0 {
+		m.end(s) // a block without end
+	}
 	m.target(s)
 	m.size += len(b)
 	if m.literal {

@@ -107,7 +107,7 @@ func (s *scan) words(b []byte) {
 	blank := false
 	for i := 0; i < len(b); {
 		start, size := i, 0
-		for i < len(b) && b[i] > ' ' && b[i] < 0x7f {
+		for i < len(b) && b[i] > ' ' && b[i] < 0x7f && i-start < pieceBytes {
 			i++
 		}
 		if i == start {
@@ -130,13 +130,24 @@ func (s *scan) words(b []byte) {
 				s.gap = true
 			}
 		}
-		s.buf = append(s.buf, b[start:i]...)
+		if s.buf = append(s.buf, b[start:i]...); len(s.buf) >= pieceBytes {
+			s.piece()
+		}
 	}
+	s.piece()
+	s.gap = s.gap || blank
+}
+
+// pieceBytes is how long pieces of a block are at most, or little more.
+const pieceBytes = 32 << 10
+
+// piece passes on what is in buf.
+func (s *scan) piece() {
 	if len(s.buf) > 0 {
 		s.settle()
 		s.out.text(s, s.buf)
+		s.buf = s.buf[:0]
 	}
-	s.gap = s.gap || blank
 }
 
 // unseen reports whether a character is for programs: control characters, hyphens that may be, marks of no width.

@@ -36,6 +36,14 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("want markdown or text, got %q", s)
 }
 
+// MediaType is how the format is called on the web.
+func (f Format) MediaType() string {
+	if f == Plain {
+		return "text/plain"
+	}
+	return "text/markdown"
+}
+
 // A Page is what was read of a page. All of it is valid UTF-8.
 type Page struct {
 	Title string // white space collapsed; at most 512 bytes
@@ -81,8 +89,14 @@ func (r *Reader) Read(body []byte, o Options) Page {
 		s.read(body)
 		p.Text = r.markdown.finish()
 	}
+	if len(body) > keepsMost {
+		*r = Reader{}
+	}
 	return p
 }
+
+// keepsMost is how long a page may be for its Reader to keep the memory that it took.
+const keepsMost = 1 << 20
 
 // maxLang is how many bytes a language tag may have: the longest that RFC 5646 asks to be accepted [4.4.1].
 const maxLang = 35

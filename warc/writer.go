@@ -139,6 +139,23 @@ func (w *Writer) Info(filename string, now time.Time, fields Fields) error {
 	}, Block{Head: []byte(text.String())})
 }
 
+// A Converted is a text that was made of an answer.
+type Converted struct {
+	URI    string
+	Date   time.Time // of the answer
+	Fields Fields    // of the record's header, beside its own; Content-Type tells the format
+	Text   []byte
+}
+
+// Convert writes the record of a text [6.8]. O(bytes).
+func (w *Writer) Convert(c *Converted) error {
+	id, err := w.newID()
+	if err != nil {
+		return err
+	}
+	return w.write(append(Fields{{"WARC-Type", Conversion}, {"WARC-Record-ID", id}, {"WARC-Target-URI", c.URI}, {"WARC-Date", date(c.Date)}}, c.Fields...), Block{Head: c.Text})
+}
+
 // A Capture is one answer of a server, and what is known of it.
 type Capture struct {
 	URI       string

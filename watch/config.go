@@ -21,6 +21,7 @@ import (
 	"forage/revisit"
 	"forage/revisit/paper"
 	"forage/store"
+	"forage/text"
 	"forage/webhook"
 )
 
@@ -43,6 +44,7 @@ type Config struct {
 	Limits    Limits
 	Fetch     Fetch
 	Archive   Archive
+	Texts     Texts
 	Sites     []Site           // in the order of the file; no two have one name
 	Webhooks  []webhook.Target // no two have one name
 
@@ -84,6 +86,13 @@ type Archive struct {
 	Respect *string // a list as of use.ParseRespect; nil: the default
 }
 
+// Texts is where what pages say is kept; Folder "": nowhere. It holds from the start of the process to its end.
+type Texts struct {
+	Folder  string
+	Format  string  // markdown, text; "": the default
+	Respect *string // a list as of use.ParseRespect; nil: the default
+}
+
 // A Site says what is watched, and how.
 type Site struct {
 	Name       string // as in the store, see scope.Within
@@ -97,6 +106,7 @@ type Site struct {
 	Coverage   float64           // of what is new, at which a visit ends; 0: at its budget
 	Fields     []fetch.SiteField // for its host
 	Unarchived bool              // nothing of it is kept in the archive
+	Textless   bool              // nor among the texts
 }
 
 // An Error tells what is wrong in a file, and where.
@@ -179,16 +189,26 @@ func (c *Config) read(r *reader, root ast.Node) {
 				"dedupe": func(n ast.Node) {
 					r.text(n, &a.Dedupe, func(s string) error { return oneOf(s, []string{"all", "file", "off"}) })
 				},
-				"http2": func(n ast.Node) { r.yes(n, &a.HTTP2) },
-				"respect": func(n ast.Node) {
-					var words []string
-					r.texts(n, &words, func(s string) error { _, err := use.ParseRespect(s); return err })
-					list := strings.Join(words, ",")
-					a.Respect = &list
-				},
+				"http2":   func(n ast.Node) { r.yes(n, &a.HTTP2) },
+				"respect": func(n ast.Node) { a.Respect = r.respect(n) },
 			})
 			if a.Folder == "" {
 				r.errorf(n, "want dir: the folder of the archive")
+			}
+		},
+		"text": func(n ast.Node) {
+			x := &c.Texts
+			if t := n.Type(); t != ast.MappingType && t != ast.MappingValueType {
+				r.text(n, &x.Folder, nil)
+				return
+			}
+			r.mapping(n, map[string]func(ast.Node){
+				"dir":     func(n ast.Node) { r.text(n, &x.Folder, nil) },
+				"format":  func(n ast.Node) { r.text(n, &x.Format, func(s string) error { return oneOf(s, textFormats) }) },
+				"respect": func(n ast.Node) { x.Respect = r.respect(n) },
+			})
+			if x.Folder == "" {
+				r.errorf(n, "want dir: the folder of the texts")
 			}
 		},
 		"opt_out": func(n ast.Node) {
@@ -245,6 +265,17 @@ func (c *Config) read(r *reader, root ast.Node) {
 		c.Webhooks = append(c.Webhooks, h)
 	}
 }
+
+// respect reads a list of what is left out.
+func (r *reader) respect(n ast.Node) *string {
+	var words []string
+	r.texts(n, &words, func(s string) error { _, err := use.ParseRespect(s); return err })
+	list := strings.Join(words, ",")
+	return &list
+}
+
+// textFormats are how text is written.
+var textFormats = []string{string(text.Markdown), string(text.Plain)}
 
 func (c *Config) setPublic(s string) error {
 	u, err := url.Parse(s)
@@ -346,6 +377,11 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 				}
 				return err
 			})
+		},
+		"text": func(n ast.Node) {
+			kept := true
+			r.yes(n, &kept)
+			k.Textless = !kept
 		},
 		"check_gone": func(n ast.Node) {
 			r.value(n, func(s string) (err error) { k.CheckGone, err = parseShare(s); return err })

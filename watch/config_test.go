@@ -29,6 +29,7 @@ public: true
 tokens: {read: [$TOKEN-0123456789abcd, r2-0123456789abcd], write: w$TOKEN-0123456789abcd}
 limits: {fetches_per_day: 200000, bandwidth: 2MiB/s, min_free: 1GiB, keep_events: 90d}
 warc: {dir: /srv/warc, dedupe: file, http2: true, respect: [tdm, noindex]}
+text: {dir: /srv/text, format: text, respect: tdm}
 webhooks:
   - {name: team, url: https://hooks.example/f, secret: $SECRET, sites: [news.example], types: [page.new], header: {Authorization: Bearer $TOKEN}}
   - name: chat
@@ -39,7 +40,7 @@ webhooks:
     secret: [MDEy, $SECRET]
 sites:
   - url: https://blog.example/
-  - {url: https://News.example/, budget: 200/day, window: 06:00-23:00 Europe/Berlin, exclude: ['/tag/'], header: {Cookie: "a=$TOKEN"}, warc: false}
+  - {url: https://News.example/, budget: 200/day, window: 06:00-23:00 Europe/Berlin, exclude: ['/tag/'], header: {Cookie: "a=$TOKEN"}, warc: false, text: false}
   - url: https://docs.example/v2/
     every: 6h
     budget: 5
@@ -93,12 +94,13 @@ defaults:
 	if len(fields) != 1 || fields[0].Host != "news.example" || fields[0].Name != "Cookie" || fields[0].Value != "a=t" {
 		t.Errorf("fields %+v", fields)
 	}
-	respect := "tdm,noindex"
+	respect, tdm := "tdm,noindex", "tdm"
 	want := &Config{
 		Listen: "0.0.0.0:80", PublicURL: "https://forage.example/f/", Public: true, Tokens: Tokens{[]string{"t-0123456789abcd", "r2-0123456789abcd"}, []string{"wt-0123456789abcd"}},
 		Limits:  Limits{200000, 2 << 20, 1 << 30, 90 * day},
 		Fetch:   Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000},
 		Archive: Archive{"/srv/warc", "file", true, &respect},
+		Texts:   Texts{"/srv/text", "text", &tdm},
 		Webhooks: []webhook.Target{
 			{Name: "team", URL: "https://hooks.example/f", Secrets: []string{"whsec_YTpi"}, Sites: []string{"news.example"}, Types: []store.EventType{store.PageNew}, Header: map[string]string{"Authorization": "Bearer t"}},
 			{Name: "chat", URL: "https://chat.example/$SECRET", Template: "{\"text\": {{json .title}}}\n", Secrets: []string{"MDEy", "whsec_YTpi"},
@@ -107,7 +109,7 @@ defaults:
 		Sites: []Site{
 			site("blog.example", "https://blog.example/", func(*Site) {}),
 			site("news.example", "https://News.example/", func(s *Site) {
-				s.Unarchived = true
+				s.Unarchived, s.Textless = true, true
 				s.When = When{Budget: Budget{N: 200, PerDay: true}, Window: Window{6 * time.Hour, 23 * time.Hour, berlin}}
 				s.Rules.Exclude = append(s.Rules.Exclude, "/tag/")
 			}),
@@ -152,6 +154,9 @@ func TestParseBad(t *testing.T) {
 		{"warc: {dir: a, dedupe: twice}", "1:24: warc: dedupe: want all, file, off, got \"twice\""},
 		{"warc: {dir: a, respect: [tdm, nofollow]}", "1:31: warc: respect: want a list of noindex, noarchive, tdm, got \"nofollow\""},
 		{"sites:\n  - {url: 'https://a.example/', warc: /srv}", "2:39: warc: want true or false, got \"/srv\""},
+		{"text: {format: text}", "1:7: text: want dir: the folder of the texts"},
+		{"text: {dir: a, format: html}", "1:24: text: format: want markdown, text, got \"html\""},
+		{"sites:\n  - {url: 'https://a.example/', text: 1}", "2:39: text: want true or false, got \"1\""},
 		{"public: yes", "1:9: public: want true or false, got \"yes\""},
 		{"public_url: /x", "1:13: public_url: want a URL such as https://forage.example/"},
 		{"listen: 8080", "1:9: listen: want an address and a port such as 127.0.0.1:8080"},

@@ -16,23 +16,39 @@ import (
 	"forage/fetch"
 	"forage/fetch/use"
 	"forage/store"
+	"forage/text"
 	"forage/warc"
 )
 
-// archiveFlags are the flags of what a crawl keeps as it came.
+// archiveFlags are the flags of what a crawl keeps of answers.
 type archiveFlags struct {
 	folder  string
 	dedupe  dedupe
 	http2   bool
+	texts   string // folder of what pages say
+	format  textFormat
 	respect archiveRespect
 }
 
 func (af *archiveFlags) add(f *pflag.FlagSet) {
-	af.dedupe, af.respect = dedupe{archive.All}, archiveRespect{use.RespectNoArchive}
+	af.dedupe, af.format, af.respect = dedupe{archive.All}, textFormat{text.Markdown}, archiveRespect{use.RespectNoArchive}
 	f.StringVar(&af.folder, "warc", "", "keep every answer in WARC files in this folder, which goes with the store")
 	f.Var(&af.dedupe, "warc-dedupe", "bodies that need not be stored again: those in all files, those in the same file, or off")
 	f.BoolVar(&af.http2, "warc-http2", false, "speak HTTP/2 although the archive gets heads of answers that are rebuilt")
-	f.Var(&af.respect, "respect", "leave out of the archive what its site asks to: noindex, noarchive, tdm, separated by commas; ''  for nothing")
+	f.StringVar(&af.texts, "text", "", "keep what pages say in this folder, which goes with the store")
+	f.Var(&af.format, "text-format", "how that is written: markdown or text")
+	f.Var(&af.respect, "respect", "leave out of --warc and --text what its site asks to: noindex, noarchive, tdm, separated by commas; '' for nothing")
+}
+
+// A textFormat is the value of a flag.
+type textFormat struct{ text.Format }
+
+func (t *textFormat) Type() string   { return "markdown|text" }
+func (t *textFormat) String() string { return string(t.Format) }
+
+func (t *textFormat) Set(s string) (err error) {
+	t.Format, err = text.ParseFormat(s)
+	return err
 }
 
 // A dedupe is the value of --warc-dedupe.
@@ -57,23 +73,35 @@ func (r *archiveRespect) Set(list string) (err error) {
 }
 
 // config says what a crawl keeps; nil: nothing.
-func (af *archiveFlags) config(cmd *cobra.Command, agent, contact, robots string) (*crawl.Archive, error) {
-	if af.folder == "" {
-		for _, name := range []string{"warc-dedupe", "warc-http2", "respect"} {
-			if cmd.Flags().Changed(name) {
-				return nil, usagef("--%s is for an archive: say where with --warc DIR", name)
-			}
+func (af *archiveFlags) config(cmd *cobra.Command, agent, contact, robots string) (kept *crawl.Archive, texts *crawl.Texts, err error) {
+	for _, needs := range []struct {
+		flag, reason string
+		given        bool
+	}{
+		{"warc-dedupe", "is for an archive: say where with --warc DIR", af.folder != ""},
+		{"warc-http2", "is for an archive: say where with --warc DIR", af.folder != ""},
+		{"text-format", "is for texts: say where to keep them with --text DIR", af.texts != ""},
+		{"respect", "is for an archive or texts: say where with --warc DIR or --text DIR", af.folder != "" || af.texts != ""},
+	} {
+		if !needs.given && cmd.Flags().Changed(needs.flag) {
+			return nil, nil, usagef("--%s %s", needs.flag, needs.reason)
 		}
-		return nil, nil
 	}
-	return &crawl.Archive{
-		Folder: callOf(cmd.Context()).path(af.folder), Dedupe: af.dedupe.Dedupe, HTTP2: af.http2, Respect: af.respect.Respect,
-		Log: slog.New(plainLog{cmd.ErrOrStderr()}),
-		Info: without(warc.Fields{
-			{Name: "software", Value: "forage/" + cmp.Or(version(), fetch.Version)}, {Name: "operator", Value: contact}, {Name: "robots", Value: cmp.Or(robots, "obey")},
-			{Name: "http-header-user-agent", Value: agent}, {Name: "command", Value: commandLine(cmd)},
-		}),
-	}, nil
+	if af.folder != "" && af.texts != "" && samePath(callOf(cmd.Context()).path(af.folder), callOf(cmd.Context()).path(af.texts)) {
+		return nil, nil, usagef("--warc and --text want a folder each")
+	}
+	log := slog.New(plainLog{cmd.ErrOrStderr()})
+	info := without(warc.Fields{
+		{Name: "software", Value: "forage/" + cmp.Or(version(), fetch.Version)}, {Name: "operator", Value: contact}, {Name: "robots", Value: cmp.Or(robots, "obey")},
+		{Name: "http-header-user-agent", Value: agent}, {Name: "command", Value: commandLine(cmd)},
+	})
+	if af.folder != "" {
+		kept = &crawl.Archive{Folder: callOf(cmd.Context()).path(af.folder), Dedupe: af.dedupe.Dedupe, HTTP2: af.http2, Respect: af.respect.Respect, Log: log, Info: info}
+	}
+	if af.texts != "" {
+		texts = &crawl.Texts{Folder: callOf(cmd.Context()).path(af.texts), Format: af.format.Format, Respect: af.respect.Respect, Log: log, Info: info}
+	}
+	return kept, texts, nil
 }
 
 // without leaves out fields without a value.
@@ -115,7 +143,7 @@ func archiveOf(v *store.View, folder string) (*archive.Reader, error) {
 	if v == nil {
 		return archive.NewReader(folder, nil)
 	}
-	state, err := v.Archive()
+	state, err := v.Archive(store.Answers)
 	if errors.Is(err, store.ErrNotFound) && folder == "" {
 		return nil, usagef("the store has no archive: 'forage crawl --warc DIR' writes one, and --warc DIR names one of others")
 	}

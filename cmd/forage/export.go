@@ -284,7 +284,7 @@ func (x *exporting) parquet(v *store.View) (w export.Written, err error) {
 	if x.from.Since != nil {
 		what.Cycle, what.Time = x.from.Cycle, x.from.Time
 	}
-	if _, err := v.Archive(); x.archive != "" || err == nil {
+	if _, err := v.Archive(store.Answers); x.archive != "" || err == nil {
 		if what.Archive, err = x.reader(v); err != nil {
 			return w, err
 		}

@@ -62,7 +62,7 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 
 // processWide are the flags that hold for all that a process fetches. A command that another
 // process runs goes by those of that process.
-var processWide = []string{"parallel", "at", "user-agent", "contact", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages", "warc", "warc-dedupe", "warc-http2", "respect"}
+var processWide = []string{"parallel", "at", "user-agent", "contact", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages", "warc", "warc-dedupe", "warc-http2", "text", "text-format", "respect"}
 
 // given returns the process-wide flags of a command line that are not as by default.
 func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
@@ -70,7 +70,7 @@ func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
 	for _, name := range processWide {
 		if f := cmd.Flags().Lookup(name); f.Value.String() != f.DefValue {
 			given[name] = f.Value.String()
-			if name == "cookies" || name == "warc" {
+			if name == "cookies" || name == "warc" || name == "text" {
 				given[name] = callOf(cmd.Context()).path(f.Value.String())
 			}
 		}
@@ -150,11 +150,11 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	if f := cmd.Flags().Lookup("robots"); f != nil {
 		robots = f.Value.String()
 	}
-	kept, err := ff.archive.config(cmd, fc.UserAgent, ff.contact, robots)
+	kept, texts, err := ff.archive.config(cmd, fc.UserAgent, ff.contact, robots)
 	if err != nil {
 		return cfg, err
 	}
-	return crawl.Config{Archive: kept, Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
+	return crawl.Config{Archive: kept, Texts: texts, Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
 }
 
 // addresses returns the ranges of --allow-private.

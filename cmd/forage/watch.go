@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/crawl"
+	"forage/fetch/use"
 	"forage/internal/printable"
 	"forage/metrics"
 	"forage/serve"
@@ -169,8 +170,11 @@ func (w *watchFlags) config(cmd *cobra.Command, c *watch.Config) (cfg crawl.Conf
 		if !given("warc-http2") {
 			a.http2 = c.Archive.HTTP2
 		}
-		if !given("respect") && c.Archive.Respect != nil {
-			if err := a.respect.Set(*c.Archive.Respect); err != nil {
+	}
+	if a := &w.ff.archive; !given("text") && c.Texts.Folder != "" {
+		a.texts = c.Texts.Folder
+		if !given("text-format") && c.Texts.Format != "" {
+			if err := a.format.Set(c.Texts.Format); err != nil {
 				return cfg, err
 			}
 		}
@@ -181,6 +185,18 @@ func (w *watchFlags) config(cmd *cobra.Command, c *watch.Config) (cfg crawl.Conf
 	}
 	if cfg, err = w.ff.config(cmd, hostsNamed(urls)); err != nil {
 		return cfg, err
+	}
+	if !given("respect") {
+		if r := c.Archive.Respect; r != nil && cfg.Archive != nil {
+			if cfg.Archive.Respect, err = use.ParseRespect(*r); err != nil {
+				return cfg, err
+			}
+		}
+		if r := c.Texts.Respect; r != nil && cfg.Texts != nil {
+			if cfg.Texts.Respect, err = use.ParseRespect(*r); err != nil {
+				return cfg, err
+			}
+		}
 	}
 	cfg.Fetch.Bandwidth = c.Limits.Bandwidth
 	for _, s := range c.Sites {
