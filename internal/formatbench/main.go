@@ -1,11 +1,12 @@
-// Formatbench measures what it takes to write what is in a store in formats of others, and prints beside each figure what is asked of it.
+// Formatbench measures what it takes to keep what a crawl fetches and to write it in formats of others, and prints beside each figure what
+// is asked of it.
 //
 //	go run ./internal/formatbench
 //	go run ./internal/formatbench -only parquet -quick
 //
 // The program that is measured has one core (GOMAXPROCS=1); CPU time is its user and system time, memory the most that it held at a
-// time. Stores are made by a process of their own, without a crawl. -quick divides the sizes by ten. What is written goes into a
-// folder that is removed at the end.
+// time. Stores are made by a process of their own, without a crawl; the site that is crawled is crawlbench's. -quick divides the sizes by
+// ten. What is written goes into a folder that is removed at the end.
 package main
 
 import (
@@ -25,6 +26,7 @@ func main() {
 	flag.StringVar(&b.forage, "forage", "", "the program to measure; empty builds ./cmd/forage")
 	store := flag.String("store", "", "only make a store of -pages pages in this folder")
 	pages := flag.Int("pages", 0, "see -store")
+	flag.StringVar(&b.before, "before", "7bcc8ed", "revision whose program is as large as ours was without formats")
 	flag.Parse()
 	err := error(nil)
 	if *store != "" {
@@ -42,13 +44,18 @@ func main() {
 type bench struct {
 	asked.Table
 	forage string
+	before string
 	tmp    string
 }
 
 // rows are what can be measured, in the order in which it is.
 func (b *bench) rows() []asked.Row {
 	return []asked.Row{
+		{Name: "archive", Run: b.archive},
+		{Name: "payloads", Run: b.payloads},
 		{Name: "parquet", Run: b.parquet},
+		{Name: "cdxj", Run: b.cdxj},
+		{Name: "size", Run: b.size},
 	}
 }
 
@@ -62,10 +69,8 @@ func (b *bench) run(only string) (err error) {
 	defer os.RemoveAll(b.tmp)
 	if b.forage == "" {
 		b.forage = filepath.Join(b.tmp, "forage")
-		cmd := exec.Command("go", "build", "-o", b.forage, "./cmd/forage")
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("go build ./cmd/forage: %w", err)
+		if err := build(b.forage, ".", "./cmd/forage"); err != nil {
+			return err
 		}
 	}
 	return b.Run(b.rows(), only)
@@ -103,17 +108,9 @@ func (b *bench) parquet() error {
 	}
 	b.Tell(fmt.Sprintf("export parquet of %d pages and %d links: CPU", n, n*linksOf), u.CPU.Seconds(), "s", 60)
 	b.Tell("  memory", float64(u.Memory)/1e6, "MB", 300)
-	size := int64(0)
-	files, err := os.ReadDir(out)
+	size, err := bytesIn(out)
 	if err != nil {
 		return err
-	}
-	for _, f := range files {
-		info, err := f.Info()
-		if err != nil {
-			return err
-		}
-		size += info.Size()
 	}
 	b.Tell("  of files for each page", float64(size)/float64(n), "B", 0)
 	return os.RemoveAll(store)
