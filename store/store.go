@@ -339,6 +339,9 @@ func options(files *disk, opt Options) *pebble.Options {
 		o.Levels[i].Compression = func() *sstable.CompressionProfile { return block.FastestCompression }
 	}
 	o.Experimental.TombstoneDenseCompactionThreshold = -1
+	// By default the database looks ten times a second whether more compactions may run than before. Here it is always one, which is
+	// granted when it is wanted, or when the one before has ended: a store of which nothing is wanted wakes nobody.
+	o.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	return o
 }
 
