@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 )
 
 // An Exchange is what went over the wire for one request, for whoever keeps an archive of it. A Request that has one
@@ -21,13 +20,12 @@ type Exchange struct {
 	Spill func() (io.ReadWriteSeeker, error)
 	HTTP2 bool // may be used for the request; false: it is made by HTTP/1.1, so that the head is as it came
 
-	Began    time.Time // when Fetch was called
-	Sent     []byte    // the request as it was sent, but for the fields of Config.Fields and Config.Cookies, which may be secrets
-	Head     []byte    // status line and header block of the answer, with the empty line; nil: there was no answer
-	Chunked  bool      // the head announces chunks
-	Protocol string    // h2; "": HTTP/1
-	Cut      Cut       // why the body is not whole
-	Err      error     // of the file: the body is not whole, and the answer was read all the same
+	Sent     []byte // the request as it was sent, but for the fields of Config.Fields and Config.Cookies, which may be secrets
+	Head     []byte // status line and header block of the answer, with the empty line; nil: there was no answer
+	Chunked  bool   // the head announces chunks
+	Protocol string // h2; "": HTTP/1
+	Cut      Cut    // why the body is not whole
+	Err      error  // of the file: the body is not whole, and the answer was read all the same
 
 	text []byte
 	file io.ReadWriteSeeker

@@ -225,9 +225,6 @@ const MaxStream = 50 << 20
 func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	start := time.Now()
 	o := &Outcome{URL: r.URL, room: c.room}
-	if r.Exchange != nil {
-		r.Exchange.Began = start
-	}
 	u, err := parseURL(r.URL)
 	if err != nil {
 		o.Class, o.Reason = BadURL, err.Error()
