@@ -106,14 +106,8 @@ func (x *Exchange) rebuilt(c *Client, u *url.URL, r *Request, resp *http.Respons
 		host = to.Host
 	}
 	x.Sent = fmt.Appendf(x.Sent[:0], "GET %s HTTP/1.1\r\nHost: %s\r\n", u.RequestURI(), host)
-	secret := map[string]string{}
-	for name, value := range c.secrets(u) {
-		secret[name] = value
-	}
-	for name, value := range c.fields(u, r) {
-		if v, ok := secret[name]; !ok || v != value {
-			x.Sent = fmt.Appendf(x.Sent, "%s: %s\r\n", name, value)
-		}
+	for name, value := range c.public(r) {
+		x.Sent = fmt.Appendf(x.Sent, "%s: %s\r\n", name, value)
 	}
 	x.Sent = append(x.Sent, "\r\n"...)
 	if resp.ProtoMajor == 2 {

@@ -154,9 +154,14 @@ func TestExchangeRebuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	behind := newClient(t, Config{Proxy: u})
-	if o, x, body := exchange(t, behind, &Request{URL: "http://127.0.0.1/far"}); !strings.HasSuffix(string(x.Head), "X-Path: /far\r\n\r\n") || body != "<p>hello" || o.Addr.IsValid() {
+	// A field may be given several times.
+	behind := newClient(t, Config{Proxy: u, Fields: []SiteField{{"127.0.0.1", "X-Key", "s3cret1"}, {"127.0.0.1", "X-Key", "s3cret2"}, {"127.0.0.1", "User-Agent", "s3cret3"}}})
+	o, x, body := exchange(t, behind, &Request{URL: "http://127.0.0.1/far", ETag: `"e"`})
+	if !strings.HasSuffix(string(x.Head), "X-Path: /far\r\n\r\n") || body != "<p>hello" || o.Addr.IsValid() {
 		t.Errorf("by a proxy: %v (%s), %q, %q", o.Class, o.Reason, x.Head, body)
+	}
+	if sent := string(x.Sent); strings.Contains(sent, "s3cret") || !strings.Contains(sent, "\r\nUser-Agent: forage") || !strings.HasSuffix(sent, "\r\nIf-None-Match: \"e\"\r\n\r\n") {
+		t.Errorf("by a proxy it is told to have been sent %q", sent)
 	}
 }
 

@@ -354,8 +354,21 @@ func (c *Client) Resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return as, err
 }
 
-// fields are the header fields of a request, Host apart.
+// fields are the header fields of a request, Host apart: those that are no secret, and after them those that may be.
 func (c *Client) fields(u *url.URL, r *Request) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, some := range [...]iter.Seq2[string, string]{c.public(r), c.secrets(u)} {
+			for name, value := range some {
+				if !yield(name, value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// public are the fields that any client of this kind sends.
+func (c *Client) public(r *Request) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		if !yield("User-Agent", c.cfg.UserAgent) || !yield("Accept", accept) || !yield("Accept-Encoding", acceptEncoding) {
 			return
@@ -363,13 +376,8 @@ func (c *Client) fields(u *url.URL, r *Request) iter.Seq2[string, string] {
 		if r.ETag != "" && validField("E", r.ETag) && !yield("If-None-Match", r.ETag) {
 			return
 		}
-		if r.LastModified != "" && validField("L", r.LastModified) && !yield("If-Modified-Since", r.LastModified) {
-			return
-		}
-		for name, value := range c.secrets(u) {
-			if !yield(name, value) {
-				return
-			}
+		if r.LastModified != "" && validField("L", r.LastModified) {
+			yield("If-Modified-Since", r.LastModified)
 		}
 	}
 }
