@@ -143,6 +143,9 @@ func (x *Exchange) rest(o *Outcome, body io.Reader, limit int64) {
 	}
 }
 
+// whole reports whether nothing of the body was lost on its way. x may be nil.
+func (x *Exchange) whole() bool { return x == nil || x.Cut == Whole || x.Cut == CutLong }
+
 // trim takes from the body what is beyond a size.
 func (x *Exchange) trim(size int64) {
 	x.size = size

@@ -165,6 +165,32 @@ func TestExchangeRebuilt(t *testing.T) {
 	}
 }
 
+// TestExchangeInterrupted: an answer of which an interruption cut off what only an archive wants is none.
+func TestExchangeInterrupted(t *testing.T) {
+	for _, status := range []int{200, 404} {
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/pdf")
+			w.WriteHeader(status)
+			w.Write(make([]byte, 2*SpillFrom))
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		x := &Exchange{Spill: func() (io.ReadWriteSeeker, error) {
+			cancel()
+			f, err := os.Create(filepath.Join(t.TempDir(), "body"))
+			if err == nil {
+				t.Cleanup(func() { f.Close() })
+			}
+			return f, err
+		}}
+		if o, err := newClient(t, Config{}).Fetch(ctx, &Request{URL: base + "/a.pdf", Exchange: x}); err != context.Canceled || x.Head == nil {
+			t.Errorf("status %d: Fetch() = %v, %v, want %v", status, o.Class, err, context.Canceled)
+		}
+	}
+}
+
 // TestExchangeChunks: however a body is cut into chunks, and wherever it breaks off, what was sent of it is kept.
 func TestExchangeChunks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))

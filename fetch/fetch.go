@@ -253,7 +253,7 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	}
 	o.Elapsed = time.Since(start)
 	err = ctx.Err()
-	if err == nil || o.Class.Answered() && o.Cut == Whole {
+	if err == nil || o.Class.Answered() && o.Cut == Whole && r.Exchange.whole() {
 		err = nil
 	} else {
 		o.Body = nil
