@@ -81,6 +81,17 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("the archive %s is being written to by another process; one at a time may", e.Folder)
 }
 
+// A FolderError tells that a folder cannot be made, or written to.
+type FolderError struct {
+	Folder string
+	Err    error
+}
+
+func (e *FolderError) Error() string {
+	return fmt.Sprintf("the archive %s cannot be written: %v", e.Folder, e.Err)
+}
+func (e *FolderError) Unwrap() error { return e.Err }
+
 // An Archive is a folder that is being written to.
 type Archive struct {
 	cfg     Config
@@ -126,7 +137,7 @@ func parseState(encoded []byte) (s state, err error) {
 // Open takes over the archive in cfg.Folder, which it makes if need be. encoded is the last state that was committed; nil: there is none, and
 // the one that Flush returns now is to be committed before anything is appended, so that its files are known by their names.
 // Files that were open then are cut to what was committed, and closed; what was begun later is removed. Where the state is of another
-// folder, that is done there, too: this one is the same that was moved, if it has its files, or is begun. Errors: *InUseError; of the files.
+// folder, that is done there, too: this one is the same that was moved, if it has its files, or is begun. Errors: *InUseError; *FolderError; of the files.
 func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 	cfg.Dedupe, cfg.Limit = cmp.Or(cfg.Dedupe, All), cmp.Or(cfg.Limit, DefaultLimit)
 	if cfg.Random == nil {
@@ -154,10 +165,7 @@ func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 		a.dirty = true
 		a.state = state{Name: fmt.Sprintf("%s-%x", cfg.Now().UTC().Format("20060102"), id), Texts: cfg.Texts, Next: 1}
 	}
-	if err := atomicfile.Folder(cfg.Folder); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	if a.lock, err = lock(cfg.Folder); err != nil {
+	if a.lock, err = take(cfg.Folder); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -186,11 +194,28 @@ func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 	return a, nil
 }
 
+// Writable returns the error that Open would have of a folder that nobody has written to yet: *InUseError or *FolderError. It makes the folder.
+func Writable(folder string) error {
+	l, err := take(folder)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// take locks a folder, which it makes if need be.
+func take(folder string) (*os.File, error) {
+	if err := atomicfile.Folder(folder); err != nil {
+		return nil, &FolderError{folder, err}
+	}
+	return lock(folder)
+}
+
 // lock locks a folder.
 func lock(folder string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(folder, ".forage.lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+		return nil, &FolderError{folder, err}
 	}
 	if err := filelock.Try(f, true); err != nil {
 		f.Close()

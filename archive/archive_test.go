@@ -410,11 +410,35 @@ func TestInUse(t *testing.T) {
 	if _, err := Open(h.cfg, nil); !errors.As(err, &used) {
 		t.Errorf("the second one: %v", err)
 	}
+	if err := Writable(h.cfg.Folder); !errors.As(err, &used) {
+		t.Errorf("Writable says of it: %v", err)
+	}
 	if err := h.a.Close(); err != nil {
 		t.Fatal(err)
 	}
 	h.open()
 	h.check()
+}
+
+// TestFolderError: a folder that cannot be made is told as that, and a new one is taken by nobody after it was looked at.
+func TestFolderError(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "file", "below")
+	var folder *FolderError
+	if err := Writable(at); !errors.As(err, &folder) || folder.Folder != at {
+		t.Errorf("Writable(%s) = %v", at, err)
+	}
+	if _, err := Open(Config{Folder: at}, nil); !errors.As(err, &folder) || folder.Folder != at {
+		t.Errorf("Open(%s) = %v", at, err)
+	}
+	free := filepath.Join(dir, "a", "b")
+	if err := Writable(free); err != nil {
+		t.Fatal(err)
+	}
+	newHistory(t, 1, Config{Folder: free})
 }
 
 // TestMoved: a folder that was moved is still the same archive; another folder is not.

@@ -29,6 +29,17 @@ type Archive struct {
 	Log     *slog.Logger // nil: none
 }
 
+// folders are those that go with the store.
+func (cfg *Config) folders() (folders []string) {
+	if cfg.Archive != nil {
+		folders = append(folders, cfg.Archive.Folder)
+	}
+	if cfg.Texts != nil {
+		folders = append(folders, cfg.Texts.Folder)
+	}
+	return folders
+}
+
 // openArchives takes over the archive and the texts that are to be written, if any.
 func (c *Crawl) openArchives() (err error) {
 	if _, err := c.db.Archive(store.Answers); err == nil {

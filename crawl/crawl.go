@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -177,6 +178,13 @@ func Open(cfg Config) (*Crawl, error) {
 			return nil, err
 		}
 		cfg.Loop = l
+	}
+	if err := store.Exists(cfg.Dir); errors.Is(err, fs.ErrNotExist) { // none is made that would have no archive
+		for _, folder := range cfg.folders() {
+			if err := archive.Writable(folder); err != nil {
+				return nil, err
+			}
+		}
 	}
 	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true, Small: cfg.Small})
 	if err != nil {

@@ -26,11 +26,10 @@ func (c *Crawl) look(now time.Time) {
 	}
 	c.looked = now
 	err := c.db.Room()
-	if err == nil && c.archive != nil {
-		err = store.RoomIn(c.cfg.Archive.Folder, was)
-	}
-	if err == nil && c.texts != nil {
-		err = store.RoomIn(c.cfg.Texts.Folder, was)
+	for _, folder := range c.cfg.folders() {
+		if err == nil {
+			err = store.RoomIn(folder, was)
+		}
 	}
 	switch {
 	case err != nil && !was:

@@ -1,11 +1,41 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"forage/archive"
 )
+
+// TestFolderErrors: a folder that cannot be written to is the fault of whoever names it, unless the disk is full, and never a store that is
+// not there.
+func TestFolderErrors(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{&archive.FolderError{Folder: "/proc/w", Err: fs.ErrNotExist}, exitUsage},
+		{&archive.FolderError{Folder: "/srv/w", Err: fs.ErrPermission}, exitUsage},
+		{&archive.FolderError{Folder: "/srv/w", Err: syscall.ENOSPC}, exitFailed},
+		{&archive.InUseError{Folder: "/srv/w"}, exitUsage},
+	} {
+		got := storeError("store", fmt.Errorf("open: %w", c.err))
+		code := exitFailed
+		var exit *exitError
+		if errors.As(got, &exit) {
+			code = exit.code
+		}
+		if code != c.code || !errors.Is(got, c.err) || strings.Contains(got.Error(), "there is no store") {
+			t.Errorf("%v: %v with exit code %d, want %d", c.err, got, code, c.code)
+		}
+	}
+}
 
 // TestCommandLine: what an archive tells of the command has no secrets, however badly they are written.
 func TestCommandLine(t *testing.T) {

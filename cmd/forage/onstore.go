@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/archive"
 	"forage/control"
 	"forage/crawl"
 	"forage/report"
@@ -164,9 +165,15 @@ func elsewhere(cmd *cobra.Command, dir string) error {
 	return &exitError{code, nil} // the other process has said what there is to say
 }
 
-// storeError makes an error of opening a store one that says what to do.
+// storeError makes an error of opening a store, or a folder that goes with it, one that says what to do.
 func storeError(dir string, err error) error {
+	var folder *archive.FolderError
+	var used *archive.InUseError
 	switch {
+	case errors.As(err, &used):
+		return badInput(err)
+	case errors.As(err, &folder) && !archive.NoRoom(err):
+		return badInput(fmt.Errorf("%w; --warc and --text, or warc: and text: of forage.yaml, name another folder", err))
 	case errors.Is(err, store.ErrNotStore):
 		return badInput(err)
 	case errors.Is(err, store.ErrUnfinished):
