@@ -420,6 +420,41 @@ func TestInUse(t *testing.T) {
 	h.check()
 }
 
+// TestRefers: an answer may refer to one that is there, not to one in a file that was deleted, or cut before it, as by an older copy of the store.
+func TestRefers(t *testing.T) {
+	h := newHistory(t, 1, Config{Folder: t.TempDir()})
+	var at []Place
+	for i := range 2 {
+		p, err := h.a.Append(h.record(fmt.Sprintf("http://a.test/%d", i), fmt.Sprint("body", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, p)
+	}
+	refers := func(first, second bool) {
+		t.Helper()
+		if got := [2]bool{h.a.Refers(at[0]), h.a.Refers(at[1])}; got != [2]bool{first, second} {
+			t.Errorf("Refers() = %v, want %v and %v", got, first, second)
+		}
+	}
+	refers(true, true)
+	h.commit()
+	if err := h.a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.open()
+	refers(true, true)
+	path := filepath.Join(h.cfg.Folder, h.a.name(at[0].File))
+	if err := os.Truncate(path, at[1].Offset); err != nil {
+		t.Fatal(err)
+	}
+	refers(true, false)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	refers(false, false)
+}
+
 // TestFolderError: a folder that cannot be made is told as that, and a new one is taken by nobody after it was looked at.
 func TestFolderError(t *testing.T) {
 	dir := t.TempDir()

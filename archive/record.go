@@ -73,11 +73,11 @@ func (a *Archive) Refers(at Place) bool {
 		return n > 0 && a.open[n-1].number == at.File
 	}
 	path := filepath.Join(a.cfg.Folder, a.name(at.File))
-	_, err := os.Lstat(path + openSuffix)
+	info, err := os.Stat(path + openSuffix)
 	if err != nil {
-		_, err = os.Lstat(path)
+		info, err = os.Stat(path)
 	}
-	return err == nil
+	return err == nil && info.Size() > at.Offset // else it was cut, as by an older copy of the store
 }
 
 // refer makes a capture refer to an answer at a place, if there is one with the same body, that may be referred to.
