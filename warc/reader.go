@@ -132,10 +132,14 @@ func (rd *Reader) broken(offset int64, err error) error {
 		_, rest := io.Copy(io.Discard, rd.member)
 		damaged = rest != nil
 	}
+	reason := err.Error()
 	if rd.within = false; damaged {
+		if _, end := rd.in.Peek(1); end == nil {
+			reason += "; what follows is not read"
+		}
 		rd.err = io.EOF
 	}
-	return &FormatError{offset, err.Error()}
+	return &FormatError{offset, reason}
 }
 
 // isCorrupt reports whether compressed data makes no sense.
