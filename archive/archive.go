@@ -96,7 +96,7 @@ func (e *FolderError) Unwrap() error { return e.Err }
 type Archive struct {
 	cfg     Config
 	lock    *os.File
-	writers chan *warc.Writer // for those who record: as many as there are processors, as each takes a megabyte
+	writers chan *writer      // for those who record: as many as there are processors, as each takes a megabyte
 	own     *warc.Writer      // for Append
 	finish  func(*file) error // closes a file; tests have others
 	closing sync.WaitGroup    // files that are being closed
@@ -152,7 +152,7 @@ func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 	if cfg.Folder, err = filepath.Abs(cfg.Folder); err != nil {
 		return nil, err
 	}
-	a := &Archive{cfg: cfg, finish: (*file).finish, writers: make(chan *warc.Writer, runtime.GOMAXPROCS(0))}
+	a := &Archive{cfg: cfg, finish: (*file).finish, writers: make(chan *writer, runtime.GOMAXPROCS(0))}
 	if encoded != nil {
 		if a.state, err = parseState(encoded); err != nil {
 			return nil, err
@@ -189,7 +189,7 @@ func Open(cfg Config, encoded []byte) (_ *Archive, err error) {
 	a.state.Folder, a.state.Open = cfg.Folder, nil
 	a.own = warc.NewWriter(nil, cfg.Random)
 	for range cap(a.writers) {
-		a.writers <- warc.NewWriter(nil, cfg.Random)
+		a.writers <- &writer{warc.NewWriter(nil, cfg.Random), warc.NewReader(nil)}
 	}
 	return a, nil
 }

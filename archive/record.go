@@ -23,6 +23,12 @@ type Group struct {
 	in      *file       // that it must be appended to; nil: any
 }
 
+// A writer makes records, and reads those that they refer to.
+type writer struct {
+	*warc.Writer
+	before *warc.Reader
+}
+
 // Record makes the records of an answer. Where its body is in the archive, by what Config.Known says, and Config.Dedupe
 // permits it, that is a revisit. last, for an answer that says that nothing has changed, is where the body was seen last. Digest and Original of c are filled in.
 // Errors: of c.Body, and of a file for what does not fit in memory. O(bytes); memory: inMemory at most, and a writer's.
@@ -40,10 +46,10 @@ func (a *Archive) Record(c *warc.Capture, last *Place) (_ *Group, err error) {
 	}
 	g.Digest = c.Digest
 	if last != nil {
-		g.refer(c, *last, warc.NotModified)
+		g.refer(w, c, *last, warc.NotModified)
 	} else if c.Size > 0 && c.Truncated == "" && a.cfg.Dedupe != Off && a.cfg.Known != nil {
 		if at, err := a.cfg.Known(c.Digest); err == nil {
-			g.refer(c, at, warc.SamePayload)
+			g.refer(w, c, at, warc.SamePayload)
 		}
 	}
 	g.Holds = c.Original == nil && c.Size > 0 && c.Truncated == ""
@@ -81,12 +87,12 @@ func (a *Archive) Refers(at Place) bool {
 }
 
 // refer makes a capture refer to an answer at a place, if there is one with the same body, that may be referred to.
-func (g *Group) refer(c *warc.Capture, at Place, profile string) {
+func (g *Group) refer(w *writer, c *warc.Capture, at Place, profile string) {
 	a := g.archive
 	if a.cfg.Dedupe == Off {
 		return
 	}
-	o := a.original(at)
+	o := a.original(w.before, at)
 	if o == nil || profile == warc.SamePayload && o.Digest != c.Digest {
 		return
 	}
@@ -105,7 +111,7 @@ func (g *Group) refer(c *warc.Capture, at Place, profile string) {
 }
 
 // original reads what the record at a place says of itself; nil: there is none that holds an answer.
-func (a *Archive) original(at Place) *warc.Original {
+func (a *Archive) original(rd *warc.Reader, at Place) *warc.Original {
 	path := filepath.Join(a.cfg.Folder, a.name(at.File))
 	f, err := os.Open(path + openSuffix)
 	if err != nil {
@@ -114,7 +120,8 @@ func (a *Archive) original(at Place) *warc.Original {
 		}
 	}
 	defer f.Close()
-	rec, err := warc.NewReader(io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset)).Next()
+	rd.Reset(io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset))
+	rec, err := rd.Next()
 	if err != nil || rec.Type != warc.Response {
 		return nil
 	}
