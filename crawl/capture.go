@@ -98,6 +98,14 @@ func (c *Crawl) wall() time.Time {
 	return c.loop.clock.Wall()
 }
 
+// began is when a request began that was answered at a time, to the millisecond: then, where that is not when it was.
+func (c *Crawl) began(at time.Time, took time.Duration) time.Time {
+	if !c.cfg.At.IsZero() {
+		return at
+	}
+	return at.Add(-took.Truncate(time.Millisecond))
+}
+
 // A recording is what an answer needs to know to be kept in an archive, and what came of that. The loop fills in the first part.
 type recording struct {
 	to     *archive.Archive // nil: nothing is kept
@@ -202,17 +210,13 @@ func (w *worker) keep(j *job, o *fetch.Outcome) error {
 	if o.Class == fetch.OK && o.BrokeOff() && respect.LeavesOut(&use.Use{Page: use.Parse(r.use).Page}) { // it may say that in the rest
 		return nil
 	}
-	took, date := o.Elapsed.Truncate(time.Millisecond), j.at
-	if crawl.cfg.At.IsZero() { // when the request began, as far as time goes by
-		date = date.Add(-took)
-	}
 	c := &warc.Capture{
-		URI: o.URL, Date: date, IP: o.Addr.Addr(), Protocol: x.Protocol,
+		URI: o.URL, Date: crawl.began(j.at, o.Elapsed), IP: o.Addr.Addr(), Protocol: x.Protocol,
 		Request: x.Sent, Head: x.Head, Chunked: x.Chunked, Truncated: truncated(x.Cut),
 	}
 	c.Body, c.Size = x.Body()
 	c.Metadata = append(w.led(&crawl.db.View, r),
-		warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(took.Milliseconds(), 10)},
+		warc.Field{Name: "fetchTimeMs", Value: strconv.FormatInt(o.Elapsed.Milliseconds(), 10)},
 		warc.Field{Name: "cycle", Value: strconv.Itoa(int(r.cycle))},
 		warc.Field{Name: "visit", Value: string(r.visit)},
 		warc.Field{Name: "site", Value: r.within})

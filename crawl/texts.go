@@ -3,7 +3,6 @@ package crawl
 import (
 	"log/slog"
 	"sync"
-	"time"
 
 	"forage/archive"
 	"forage/fetch"
@@ -50,6 +49,6 @@ func (w *worker) text(j *job) {
 	}
 	p := w.texts.Read(o.Body, text.Options{URL: o.URL, ContentType: o.ContentType, Language: o.Header.Get("Content-Language"), Format: cfg.Format})
 	r.text, r.err = r.texts.Convert(&archive.Text{
-		URL: o.URL, Date: j.at.Add(-o.Elapsed.Truncate(time.Millisecond)), Format: cfg.Format.MediaType(), Lang: p.Lang, Body: c.Digest, Text: p.Text,
+		URL: o.URL, Date: crawl.began(j.at, o.Elapsed), Format: cfg.Format.MediaType(), Lang: p.Lang, Body: c.Digest, Text: p.Text,
 	})
 }

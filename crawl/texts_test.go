@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"forage/archive"
 	"forage/crawl/plan"
@@ -92,6 +93,20 @@ func textsAgree(t *testing.T, dir, folder string) {
 	}
 	if pages < 20 {
 		t.Errorf("%d pages", pages)
+	}
+}
+
+// TestBegan: archive and texts date an answer when it was asked for, and at the time that is to be recorded where one is given.
+func TestBegan(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, told := range []bool{false, true} {
+		c, want := new(Crawl), at.Add(-2*time.Millisecond)
+		if told {
+			c.cfg.At, want = at, at
+		}
+		if got := c.began(at, 2999*time.Microsecond); !got.Equal(want) {
+			t.Errorf("told %v: %v, want %v", told, got, want)
+		}
 	}
 }
 
