@@ -10,7 +10,6 @@ import (
 // A body reads the body of one answer from its connection.
 type body struct {
 	br      *bufio.Reader
-	copy    io.Writer // nil: none
 	chunked bool
 	left    int64 // of the body, or of the present chunk; 0: at the end; -1: until the connection ends, or a chunk size is next
 	first   bool  // no chunk was read yet
@@ -19,10 +18,10 @@ type body struct {
 }
 
 // frame sets the body to its start, as h announces it [RFC 9112, 6.3].
-func (cn *conn) frame(h head, copy io.Writer) {
+func (cn *conn) frame(h head) {
 	cn.alive = h.alive
 	b := &cn.body
-	*b = body{br: cn.br, copy: copy}
+	*b = body{br: cn.br}
 	switch {
 	case h.status == 204 || h.status == 304:
 		if h.chunked || h.status == 204 && h.length > 0 {
@@ -39,11 +38,6 @@ func (cn *conn) frame(h head, copy io.Writer) {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.read(p)
-	if n > 0 && b.copy != nil {
-		if _, cerr := b.copy.Write(p[:n]); cerr != nil {
-			err = cerr
-		}
-	}
 	if err != nil && err != io.EOF {
 		b.err = err
 	}
@@ -151,11 +145,6 @@ func (b *body) line() ([]byte, error) {
 			err = malformed("a line of %d bytes between chunks", len(line))
 		}
 		return nil, unexpected(err)
-	}
-	if b.copy != nil {
-		if _, err := b.copy.Write(line); err != nil {
-			return nil, err
-		}
 	}
 	text, ok := bytes.CutSuffix(line, []byte("\r\n"))
 	if !ok || bytes.IndexByte(text, '\r') >= 0 {

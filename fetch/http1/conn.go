@@ -174,12 +174,7 @@ func (cn *conn) exchange(r *Request, maxHeader int64, wait time.Time) error {
 		return err
 	}
 	cn.answer = Answer{Status: h.status, Head: h.block, Fields: h.fields, Wire: h.wire, Sent: cn.sent, Addr: cn.answer.Addr, cn: cn}
-	cn.frame(h, r.Copy)
-	if r.Copy != nil {
-		if _, err := io.WriteString(r.Copy, h.block); err != nil {
-			return err
-		}
-	}
+	cn.frame(h)
 	if !wait.Equal(r.End) {
 		return cn.SetReadDeadline(r.End)
 	}

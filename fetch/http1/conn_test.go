@@ -336,32 +336,6 @@ func TestBadRequest(t *testing.T) {
 	}
 }
 
-// An error of the copy ends the body.
-func TestCopyFails(t *testing.T) {
-	full := errors.New("full")
-	for _, text := range []string{right, ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nright\r\n0\r\n\r\n"} {
-		for most := range len(text) {
-			s := &tape{said: []byte(text)}
-			c := newClient(t, Config{Dial: func(context.Context, string, string) (net.Conn, error) { return s, nil }})
-			if _, err := get(c, Request{Host: "h.test", Copy: &bounded{left: most, err: full}}); err != full {
-				t.Errorf("a copy of %d of %d bytes: %v", most, len(text), err)
-			}
-		}
-	}
-}
-
-type bounded struct {
-	left int
-	err  error
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, b.err
-	}
-	return len(p), nil
-}
-
 // The connection that idles longest makes room for another one.
 func TestLeastRecentlyUsed(t *testing.T) {
 	var s [4]*server

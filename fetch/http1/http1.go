@@ -3,8 +3,8 @@
 //
 // A Client makes connections and keeps those that can be used again. Client.Do sends one GET and
 // returns an Answer once its header block has come: its status, its fields, and a reader of its
-// body. What was sent and what came is there as it was on the wire, see Answer.Sent, Answer.Head
-// and Request.Copy.
+// body. What was sent, and the head of what came, is there as it was on the wire, see Answer.Sent and
+// Answer.Head.
 //
 // One goroutine writes the request and reads the answer; net/http needs two more a connection.
 // HTTP/2 is not spoken here: where a server chooses it, Do hands over the connection, see
@@ -83,10 +83,6 @@ type Request struct {
 	End        time.Time                 // of everything, the body included
 	HTTP1Only  bool                      // offers no other protocol
 	Connected  func(net.Addr)            // if set, called with the other end of each connection before the request is sent on it
-
-	// Copy, if set, gets the answer as it comes: the header block, then the body with the lines of
-	// its chunks, as far as it is read. The body ends with an error of Copy.
-	Copy io.Writer
 }
 
 // An Answer is read by one goroutine, and ends with Close.

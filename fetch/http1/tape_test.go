@@ -48,7 +48,6 @@ type heard struct {
 	err          error // instead of an answer
 	bodyErr      error // that the body ended with; nil: all of it came
 	again        bool  // the connection may be used again
-	copied       string
 }
 
 // how says an outcome in a word.
@@ -70,7 +69,7 @@ func (h heard) how() string {
 }
 
 func (h heard) String() string {
-	return fmt.Sprintf("status %d, head %q, fields %q, body %q, errors %v, %v, again %t, copied %q", h.status, h.head, h.fields, h.body, h.err, h.bodyErr, h.again, h.copied)
+	return fmt.Sprintf("status %d, head %q, fields %q, body %q, errors %v, %v, again %t", h.status, h.head, h.fields, h.body, h.err, h.bodyErr, h.again)
 }
 
 func cmpErr(errs ...error) error {
@@ -87,8 +86,7 @@ func play(said []byte, cuts []byte, most int64) (h heard) {
 	t := &tape{said: said, cuts: cuts}
 	c := New(Config{MaxHeader: 1 << 16, Dial: func(context.Context, string, string) (net.Conn, error) { return t, nil }})
 	defer c.Close()
-	var copied bytes.Buffer
-	a, err := c.Do(context.Background(), &Request{Host: "h.test", Target: "/", Copy: &copied})
+	a, err := c.Do(context.Background(), &Request{Host: "h.test", Target: "/"})
 	if err != nil {
 		return heard{err: err}
 	}
@@ -97,7 +95,6 @@ func play(said []byte, cuts []byte, most int64) (h heard) {
 	h.body, h.bodyErr = string(body), err
 	cn := a.cn
 	h.again = cn.stop() && cn.reusable() && len(t.said) == 0 // what is still to come is found when the connection is to be used again
-	h.copied = copied.String()
 	a.Close()
 	if want := "GET / HTTP/1.1\r\nHost: h.test\r\n\r\n"; t.heard.String() != want {
 		h.err = fmt.Errorf("the server heard %q, want %q", t.heard.String(), want)
