@@ -85,7 +85,7 @@ func Index(r io.Reader, filename string, each func(*Entry) error, bad func(error
 		}
 		if err == nil {
 			var e *Entry
-			if e, err = entryOf(rec); e != nil && err == nil {
+			if e, err = rec.Entry(); e != nil && err == nil {
 				e.Filename = filename
 				err = each(e)
 				if err != nil {
@@ -142,17 +142,14 @@ func mediaType(contentType string) string {
 
 // Entry returns what Index says of a record, which is read to its end, Filename apart; nil: it has no place in an index. A *FormatError says that it
 // has one, but not by itself, or that it is broken.
-func (r *Record) Entry() (*Entry, error) { return entryOf(r) }
-
-// entryOf reads a record to its end; nil: it has no place in an index.
-func entryOf(rec *Record) (*Entry, error) {
-	switch rec.Type {
+func (r *Record) Entry() (*Entry, error) {
+	switch r.Type {
 	case Response, Revisit, Resource:
 	default:
 		return nil, nil
 	}
-	no := func(err error) (*Entry, error) { return nil, &FormatError{rec.Offset, err.Error()} }
-	e := &Entry{URL: rec.URI(), Offset: rec.Offset, MIME: "warc/revisit"}
+	no := func(err error) (*Entry, error) { return nil, &FormatError{r.Offset, err.Error()} }
+	e := &Entry{URL: r.URI(), Offset: r.Offset, MIME: "warc/revisit"}
 	if e.URL == "" {
 		return no(errors.New("a record without WARC-Target-URI"))
 	}
@@ -160,24 +157,24 @@ func entryOf(rec *Record) (*Entry, error) {
 	if e.Key, err = Key(e.URL); err != nil {
 		return no(fmt.Errorf("%s: %w", e.URL, err))
 	}
-	at, err := rec.Date()
+	at, err := r.Date()
 	if err != nil {
 		return no(err)
 	}
 	e.Time = at.Format(entryTime)
-	e.Digest = strings.TrimPrefix(rec.Fields.Get("WARC-Payload-Digest"), "sha1:")
-	body := io.Reader(rec)
-	if rec.Type != Revisit {
-		contentType := rec.Fields.Get("Content-Type")
-		if rec.Type == Response && isHTTP(e.URL) {
-			block := bufio.NewReader(rec)
+	e.Digest = strings.TrimPrefix(r.Fields.Get("WARC-Payload-Digest"), "sha1:")
+	body := io.Reader(r)
+	if r.Type != Revisit {
+		contentType := r.Fields.Get("Content-Type")
+		if r.Type == Response && isHTTP(e.URL) {
+			block := bufio.NewReader(r)
 			head, err := ReadHead(block)
 			if err != nil {
 				return no(err)
 			}
 			contentType, body = head.Fields.Get("Content-Type"), block
 			e.Status = head.Status
-		} else if rec.Type == Response {
+		} else if r.Type == Response {
 			e.Status = "200" // what another protocol answered
 		}
 		e.MIME = mediaType(contentType)
@@ -191,13 +188,13 @@ func entryOf(rec *Record) (*Entry, error) {
 			e.Digest = d.String()[len("sha1:"):]
 		}
 	}
-	if err := rec.Close(); err != nil {
+	if err := r.Close(); err != nil {
 		return nil, err
 	}
-	if rec.Index > 0 || rec.rd.within {
+	if r.Index > 0 || r.rd.within {
 		return no(errors.New("its member has several records: none of them can be read by itself"))
 	}
-	e.Length = rec.Stored()
+	e.Length = r.Stored()
 	return e, nil
 }
 
