@@ -386,6 +386,23 @@ func TestFullWhileClosing(t *testing.T) {
 	h.check()
 }
 
+// TestFinishAgain: what could not be brought to the disk after a file had its name is done by the next try.
+func TestFinishAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a"+warcSuffix)
+	f, err := newFile(path, 1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := f.finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); err != nil || len(left) != 2 {
+		t.Errorf("%q, %v, want the file and its index", left, err)
+	}
+}
+
 // TestUnknownCommit: where nobody knows whether the last state is on the disk, the next one who opens the archive goes by what the store says.
 func TestUnknownCommit(t *testing.T) {
 	h := newHistory(t, 1, Config{Folder: t.TempDir()})

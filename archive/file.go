@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,7 @@ type file struct {
 	state   uint64 // number of the state that told of its last change
 	closing bool   // it is being given its name
 	whole   bool   // it is only its name that it lacks
+	named   bool   // nor that
 }
 
 func newFile(path string, number uint32, indexed bool) (*file, error) {
@@ -118,13 +120,19 @@ func (f *file) finish() error {
 		f.whole = true
 		f.close() // before it is renamed, as some systems want it
 	}
-	if err := os.Rename(f.path+openSuffix, f.path); err != nil {
-		return err
+	if !f.named {
+		if err := os.Rename(f.path+openSuffix, f.path); err != nil {
+			return err
+		}
+		f.named = true
 	}
 	if err := atomicfile.SyncFolder(filepath.Dir(f.path)); err != nil || f.index == nil {
 		return err
 	}
-	return os.Remove(indexOf(f.path) + openSuffix)
+	if err := os.Remove(indexOf(f.path) + openSuffix); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // writeIndex writes the lines of the index, sorted.
