@@ -38,18 +38,20 @@ import (
 	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/graph"
+	"forage/retain"
 	"forage/store"
 )
 
 // Config says what to open and how to fetch. The zero value of a field means the default.
 type Config struct {
-	Dir     string    // the store
-	At      time.Time // the clock of the records; zero: that of the loop
-	MaxKept int       // pages of which links and validators are kept; 0: all
-	Small   bool      // little is read and written, see store.Options.Small
-	Archive *Archive  // what is fetched is kept there; nil: nowhere
-	Texts   *Texts    // and there what its pages say; nil: nowhere
-	Loop    *Loop     // that does the work, shared with other stores; nil: one of its own, made of the rest
+	Dir     string          // the store
+	At      time.Time       // the clock of the records; zero: that of the loop
+	MaxKept int             // pages of which links and validators are kept; 0: all
+	Keep    retain.KeepRule // what these are chosen by; "": the default
+	Small   bool            // little is read and written, see store.Options.Small
+	Archive *Archive        // what is fetched is kept there; nil: nowhere
+	Texts   *Texts          // and there what its pages say; nil: nowhere
+	Loop    *Loop           // that does the work, shared with other stores; nil: one of its own, made of the rest
 
 	Fetch    fetch.Config  // how single requests are made
 	Parallel int           // requests at once over all hosts; 0: 64

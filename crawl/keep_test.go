@@ -84,11 +84,17 @@ func kept(t *testing.T, v *store.View, most int) (have map[string]bool, evicted 
 }
 
 func TestMaxKept(t *testing.T) {
+	for _, rule := range retain.KeepRules() {
+		t.Run(string(rule), func(t *testing.T) { testMaxKept(t, rule) })
+	}
+}
+
+func testMaxKept(t *testing.T, rule retain.KeepRule) {
 	var version atomic.Int32
 	web := lan.Server("127.0.0.1:0", ring(200, &version))
 	defer web.Close()
 	cfg := local(t.TempDir())
-	cfg.MaxKept = 20
+	cfg.MaxKept, cfg.Keep = 20, rule
 	c, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ type Loop struct {
 	notify  chan struct{} // holds a token while something is asked
 }
 
-// NewLoop returns a loop that fetches as cfg says; Dir, At and MaxKept are those of its stores.
+// NewLoop returns a loop that fetches as cfg says; Dir, At, MaxKept and Keep are those of its stores.
 // The error is that of a cfg.Fetch which cannot work.
 func NewLoop(cfg Config) (*Loop, error) {
 	cfg.Parallel, cfg.Delay = cmp.Or(cfg.Parallel, 64), max(0, cmp.Or(cfg.Delay, DefaultDelay))

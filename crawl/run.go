@@ -67,7 +67,7 @@ func (c *Crawl) execute(ctx context.Context, opt Options, begin func(*run) error
 			c.paused = false
 			if c.keeper == nil {
 				var err error
-				c.keeper, err = keep.Open(c.db, c.doc, c.cfg.MaxKept)
+				c.keeper, err = keep.Open(c.db, c.doc, c.cfg.MaxKept, c.cfg.Keep)
 				c.fail(err)
 			}
 		}

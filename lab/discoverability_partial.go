@@ -104,7 +104,7 @@ func partial(ctx context.Context, env *Env) (*Result, error) {
 		panel.Series = append(panel.Series, *lines[name])
 	}
 	r.Figure = &Figure{Panels: []Panel{panel}}
-	r.Notef("%d sites, policy best-folds, own fetches only (setting B of discoverability-beyond), the whole site as the ceiling. coverage counts pages found in the very cycle in which they became new.", n)
+	r.Notef("%d sites, policy best-folds, own fetches only (setting B of discoverability-beyond), the whole site as the ceiling. coverage counts pages found in the very cycle in which they became new.", n.sites)
 	r.Notef("The shipped tail was fitted to the set sites-more and the development tail to the set sites: out of fold are the rows of the first on sites and those of the second on sites-more.")
 	r.Notef("estimated is Σ expected/Σ(expected + left) when cycles stopped, over all cycles.")
 	return r, nil

@@ -29,6 +29,7 @@ var stability = []Experiment{ // [ABCHMT08]
 	{"stability-theorem3", "core of a buffer for pages of n^δ links", theorem3},
 	{"stability-buffer", "the questions of section 1, by size of the buffer", buffers},
 	{"stability-variants", "rules, ties, partial exploration, accuracy, inertia, change", variants},
+	{"stability-keep", "what a bounded store loses on site histories, by what it goes by", keepings},
 	{"stability-models", "cores in all random graphs of the paper", models},
 }
 

@@ -35,7 +35,8 @@ type Kept struct {
 	_        struct{} `nullable:"true"`
 	Limit    int      `json:"limit"`
 	Kept     int      `json:"kept"`
-	Core     int      `json:"core" doc:"kept for ten rounds, or for all there were"`
+	Rule     string   `json:"rule" doc:"what they are chosen by"`
+	Core     *int     `json:"core" doc:"kept for the last ten rounds; null: there were fewer"`
 	Turnover float64  `json:"turnover" doc:"share that the last round replaced"`
 	Evicted  int      `json:"evicted" doc:"in all"`
 	Rounds   int      `json:"rounds"`
@@ -171,10 +172,14 @@ func newKept(v *store.View) (*Kept, error) {
 		return nil, err
 	}
 	s := k.Stats()
-	return &Kept{
-		Limit: k.Config().Pages, Kept: s.Kept, Core: s.Core, Turnover: float64(s.Swapped) / float64(k.Config().Pages),
+	told := &Kept{
+		Limit: k.Limit(), Kept: s.Kept, Rule: string(k.Rule()), Turnover: float64(s.Swapped) / float64(k.Limit()),
 		Evicted: s.Evicted, Rounds: s.Rounds, Annealed: s.Annealed,
-	}, nil
+	}
+	if s.Rounds >= retain.CoreRounds {
+		told.Core = &s.Core
+	}
+	return told, nil
 }
 
 // NewSiteCounts returns what is told of a site without a look at its documents. O(1).

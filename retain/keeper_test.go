@@ -18,6 +18,15 @@ func keeper(t *testing.T, c KeeperConfig) *Keeper {
 	return k
 }
 
+// ended ends a round of a keeper, which asks for no links.
+func ended(k Buffer) KeeperStats {
+	s, err := k.EndRound(nil)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // With a counter for every page, the keeper is what a sort of exact counts says.
 func TestKeeperAgainstNaive(t *testing.T) {
 	for seed := range uint64(60) {
@@ -27,7 +36,8 @@ func TestKeeperAgainstNaive(t *testing.T) {
 		c := KeeperConfig{Pages: b, Counters: n + b, Rounds: 1000, Decay: 0.5, Seed: seed}
 		k := keeper(t, c)
 		k.stats.Annealed = !free
-		votes := make([]float64, n)
+		votes, all := make([]float64, n), make([]float64, n) // that count, and with those of this round
+		first := true
 		given := map[vote]bool{}
 		held := map[graph.Node]bool{}
 		for step := range 600 {
@@ -37,7 +47,9 @@ func TestKeeperAgainstNaive(t *testing.T) {
 				k.Vote(s, v)
 				if !given[vote{s, v}] {
 					given[vote{s, v}] = true
-					votes[v]++
+					if all[v]++; first {
+						votes[v] = all[v]
+					}
 				}
 			case x < 9:
 				v := graph.Node(r.IntN(n))
@@ -71,11 +83,13 @@ func TestKeeperAgainstNaive(t *testing.T) {
 					}
 				}
 			default:
-				k.EndRound()
+				ended(k)
 				clear(given)
 				for v := range votes {
-					votes[v] *= 0.5
+					all[v] *= 0.5
+					votes[v] = all[v]
 				}
+				first = false
 			}
 			for v := range graph.Node(n) {
 				if k.Votes(v) != votes[v] || k.Kept(v) != held[v] {
@@ -117,38 +131,43 @@ func TestKeeperAnneals(t *testing.T) {
 	if v, ok := k.Fetched(2); !ok || v != 1 {
 		t.Errorf("a free challenger with one vote more: gives up %d, %v; want 1", v, ok)
 	}
-	if k.EndRound().Annealed {
+	if ended(k).Annealed {
 		t.Error("annealed after one round")
 	}
-	if !k.EndRound().Annealed {
+	if !ended(k).Annealed {
 		t.Error("not annealed although the state repeats")
 	}
 	k.Vote(1, 3)
+	ended(k)
 	if v, ok := k.Fetched(3); !ok || v != 3 {
 		t.Errorf("a challenger without a lead: gives up %d, %v; want 3", v, ok)
 	}
 	k.Vote(2, 3)
+	if v, ok := k.Fetched(3); !ok || v != 3 {
+		t.Errorf("a challenger whose lead is of this round: gives up %d, %v; want 3", v, ok)
+	}
+	ended(k)
 	if v, ok := k.Fetched(3); !ok || v != 2 {
 		t.Errorf("a challenger with a lead of 1: gives up %d, %v; want 2", v, ok)
 	}
 	k.Forget(3)
-	if s := k.Stats(); s.Kept != 0 || s.Evicted != 3 || s.Swapped != 0 || s.Rounds != 2 {
-		t.Errorf("%+v; want none kept, 3 evicted, none swapped in round 2 of 2", s)
+	if s := k.Stats(); s.Kept != 0 || s.Evicted != 4 || s.Swapped != 0 || s.Rounds != 4 {
+		t.Errorf("%+v; want none kept, 4 evicted, none swapped in round 4 of 4", s)
 	}
-	if s := k.EndRound(); s.Swapped != 1 {
-		t.Errorf("%+v; want 1 swapped in round 3", s)
+	if s := ended(k); s.Swapped != 1 {
+		t.Errorf("%+v; want 1 swapped in round 5", s)
 	}
 	// States that never repeat: free rounds end by their number.
 	k = keeper(t, KeeperConfig{Pages: 1, Rounds: 3, Decay: 1})
+	k.Fetched(1)
 	for round := 1; round <= 3; round++ {
-		k.Fetched(graph.Node(round))
+		if v, ok := k.Fetched(graph.Node(round)); round > 1 && (!ok || v != graph.Node(round-1)) {
+			t.Fatalf("round %d: gives up %d, %v", round, v, ok)
+		}
 		for s := range 10 * round {
 			k.Vote(uint64(s), graph.Node(round+1))
 		}
-		if v, ok := k.Fetched(graph.Node(round + 1)); !ok || v != graph.Node(round) {
-			t.Fatalf("round %d: gives up %d, %v", round, v, ok)
-		}
-		if s := k.EndRound(); s.Annealed != (round == 3) {
+		if s := ended(k); s.Annealed != (round == 3) {
 			t.Errorf("round %d: annealed %v", round, s.Annealed)
 		}
 	}
@@ -175,14 +194,16 @@ func TestKeeperFindsTheTop(t *testing.T) {
 		in[v]++
 	}
 	k := keeper(t, KeeperConfig{Pages: b})
-	for range 6 {
+	for round := range 12 {
 		for u := range graph.Node(n) {
 			for _, v := range g.Successors(u) {
 				k.Vote(uint64(u), v)
 			}
 			k.Fetched(u)
 		}
-		k.EndRound()
+		if s := ended(k); round+1 < CoreRounds && s.Core != 0 {
+			t.Errorf("%d pages are the core after %d rounds", s.Core, round+1)
+		}
 	}
 	if got := Overlap(k.Pages(nil), graph.Top(in, b, nil)); got < b*9/10 {
 		t.Errorf("%d of %d kept are among the true top; want 90%%", got, b)
@@ -195,7 +216,7 @@ func TestKeeperFindsTheTop(t *testing.T) {
 func TestKeeperRestores(t *testing.T) {
 	r := random(3)
 	k := keeper(t, KeeperConfig{Pages: 20, Counters: 50})
-	play := func(k *Keeper, seed uint64) (evicted []graph.Node) {
+	play := func(k Buffer, seed uint64) (evicted []graph.Node) {
 		r := random(seed)
 		for range 2000 {
 			k.Vote(uint64(r.IntN(30)), graph.Node(r.IntN(200)))
@@ -206,7 +227,7 @@ func TestKeeperRestores(t *testing.T) {
 		return evicted
 	}
 	play(k, r.Uint64())
-	k.EndRound()
+	ended(k)
 	b, err := k.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -217,6 +238,41 @@ func TestKeeperRestores(t *testing.T) {
 	}
 	if x, y := play(k, 1), play(other, 1); !slices.Equal(x, y) || k.Stats() != other.Stats() {
 		t.Errorf("a restored keeper decides otherwise: %d and %d evictions, %+v and %+v", len(x), len(y), k.Stats(), other.Stats())
+	}
+	// A state in the middle of a round tells which votes count already.
+	if b, err = k.AppendBinary(b[:0]); err != nil {
+		t.Fatal(err)
+	}
+	if other, err = Restore(b); err != nil {
+		t.Fatal(err)
+	}
+	differ := 0
+	for v := range graph.Node(200) {
+		if k.Votes(v) != other.(*Keeper).Votes(v) {
+			t.Errorf("page %d has %v votes, restored %v", v, k.Votes(v), other.(*Keeper).Votes(v))
+		}
+		if i, ok := k.at[v]; ok && k.Votes(v) != k.counters.Items[i].votes-k.counters.Items[i].over {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("no vote of this round waits for its end: the test shows nothing")
+	}
+	// What the release before this one wrote has no such votes.
+	counters := 1 + 8*11 + 8 + 8*len(k.states) // where their number stands
+	old := append([]byte{unsettledVersion}, b[1:counters+8]...)
+	for i := range k.counters.Len() {
+		at := counters + 8 + 32*i
+		old = append(old, b[at:at+24]...)
+	}
+	old = append(old, b[counters+8+32*k.counters.Len():]...)
+	if other, err = Restore(old); err != nil {
+		t.Fatal(err)
+	}
+	for v := range graph.Node(200) {
+		if i, ok := k.at[v]; ok && other.(*Keeper).Votes(v) != k.counters.Items[i].votes-k.counters.Items[i].over {
+			t.Errorf("page %d has %v votes, restored from an old state", v, other.(*Keeper).Votes(v))
+		}
 	}
 	for cut := range len(b) {
 		if _, err := Restore(b[:cut]); err == nil {
@@ -231,10 +287,19 @@ func FuzzRestore(f *testing.F) {
 		k.Vote(uint64(i), graph.Node(i%5))
 		k.Fetched(graph.Node(i))
 	}
-	k.EndRound()
+	ended(k)
 	b, _ := k.AppendBinary(nil)
 	f.Add(b)
 	f.Add([]byte{keeperVersion})
+	for _, rule := range []KeepRule{KeepInDegree, KeepPageRank} {
+		s, _ := NewStepper(rule, 2)
+		for i := range graph.Node(9) {
+			s.Fetched(i)
+		}
+		s.EndRound(func(v graph.Node, to []graph.Node) ([]graph.Node, error) { return append(to, 5, 6), nil })
+		b, _ := s.AppendBinary(nil)
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		k, err := Restore(b)
 		if err != nil {
@@ -248,12 +313,12 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was restored is not a state: %v", err)
 		}
-		if twice, _ := k2.AppendBinary(nil); !bytes.Equal(again, twice) && k.kept.Len() < 2 {
+		if twice, _ := k2.AppendBinary(nil); !bytes.Equal(again, twice) && (k.Rule() != KeepVotes || k.Stats().Kept < 2) {
 			t.Fatal("two writings differ")
 		}
 		k.Vote(1, 2)
 		k.Fetched(3)
-		k.EndRound()
+		k.EndRound(func(v graph.Node, to []graph.Node) ([]graph.Node, error) { return append(to, v+1), nil })
 	})
 }
 

@@ -5,7 +5,8 @@
 //
 // Start with Config and New, which make a Dynamics; Step moves it. Run follows it to its
 // limit cycle, Watch follows a stochastic one, or one on a changing graph, for some steps.
-// Keeper is the same decision for a live crawl, which learns its links one page at a time.
+// A Buffer is the same decision for a live crawl, which learns its links one page at a time: a
+// Stepper moves as a Dynamics does, a Keeper goes by votes from everything fetched.
 //
 // The package knows nodes only. It holds no page and deletes none: the caller does.
 package retain

@@ -18,6 +18,7 @@ import (
 	"forage/fetch"
 	"forage/fetch/use"
 	"forage/internal/units"
+	"forage/retain"
 	"forage/revisit"
 	"forage/revisit/paper"
 	"forage/store"
@@ -74,8 +75,9 @@ type Fetch struct {
 	Timeout   time.Duration
 	MaxBody   int64
 	Proxy     string
-	Cookies   string // a file
-	MaxKept   int    // pages of which links and validators are kept
+	Cookies   string          // a file
+	MaxKept   int             // pages of which links and validators are kept
+	Keep      retain.KeepRule // what these are chosen by; "": the default
 }
 
 // Archive is where each answer is kept as it came; Folder "": nowhere. It holds from the start of the process to its end.
@@ -406,6 +408,9 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 	keys["proxy"] = func(n ast.Node) { f.Proxy = r.secret(n) }
 	keys["cookies"] = func(n ast.Node) { r.text(n, &f.Cookies, nil) }
 	keys["max_kept_pages"] = func(n ast.Node) { r.number(n, 0, &f.MaxKept) }
+	keys["keep_rule"] = func(n ast.Node) {
+		r.value(n, func(s string) (err error) { f.Keep, err = retain.ParseKeepRule(s); return err })
+	}
 	return keys
 }
 

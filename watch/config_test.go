@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"forage/retain"
 	"forage/revisit"
 	"time"
 
@@ -71,6 +72,7 @@ defaults:
   proxy: http://u:$TOKEN@proxy.example:1/
   cookies: jar
   max-kept-pages: 1000
+  keep-rule: indegree
 `), environment)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ defaults:
 	want := &Config{
 		Listen: "0.0.0.0:80", PublicURL: "https://forage.example/f/", Public: true, Tokens: Tokens{[]string{"t-0123456789abcd", "r2-0123456789abcd"}, []string{"wt-0123456789abcd"}},
 		Limits:  Limits{200000, 2 << 20, 1 << 30, 90 * day},
-		Fetch:   Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000},
+		Fetch:   Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000, retain.KeepInDegree},
 		Archive: Archive{"/srv/warc", "file", true, &respect},
 		Texts:   Texts{"/srv/text", "text", &tdm},
 		Webhooks: []webhook.Target{

@@ -16,6 +16,7 @@ import (
 	"forage/crawl"
 	"forage/crawl/scope"
 	"forage/fetch"
+	"forage/retain"
 	"forage/store"
 )
 
@@ -35,6 +36,7 @@ type fetchFlags struct {
 	limit    time.Duration
 	skipped  string
 	kept     int
+	keepRule string
 	at       timeFlag
 	archive  archiveFlags
 }
@@ -55,14 +57,15 @@ func (ff *fetchFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&ff.ignore, "ignore-params", nil, "query parameters that do not tell pages apart, such as utm_*")
 	f.DurationVar(&ff.limit, "time-limit", 0, "end after this time with the state saved (0: no limit)")
 	f.StringVar(&ff.skipped, "report-skipped", "", "file for URLs that are not fetched: URL, reason, page with the link")
-	f.IntVar(&ff.kept, "max-kept-pages", 0, "keep links and validators of so many pages, those that most links lead to (0: of all); what was found is never forgotten")
+	f.IntVar(&ff.kept, "max-kept-pages", 0, "keep links and validators of so many pages, those that --keep-rule chooses (0: of all); what was found is never forgotten")
+	f.StringVar(&ff.keepRule, "keep-rule", string(retain.KeepRules()[0]), "how --max-kept-pages chooses: votes, links from everything fetched; indegree or pagerank, links from the pages that are kept")
 	ff.archive.add(f)
 	f.Var(&ff.at, "at", "the time to record instead of now, RFC 3339")
 }
 
 // processWide are the flags that hold for all that a process fetches. A command that another
 // process runs goes by those of that process.
-var processWide = []string{"parallel", "at", "user-agent", "contact", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages", "warc", "warc-dedupe", "warc-http2", "text", "text-format", "respect"}
+var processWide = []string{"parallel", "at", "user-agent", "contact", "timeout", "max-body", "header", "cookies", "proxy", "max-kept-pages", "keep-rule", "warc", "warc-dedupe", "warc-http2", "text", "text-format", "respect"}
 
 // given returns the process-wide flags of a command line that are not as by default.
 func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
@@ -109,6 +112,10 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	if ff.kept < 0 {
 		return cfg, usagef("--max-kept-pages wants at least 1, or 0 for no limit")
 	}
+	rule, err := retain.ParseKeepRule(ff.keepRule)
+	if err != nil {
+		return cfg, usagef("--keep-rule: %w", err)
+	}
 	fc := fetch.Config{UserAgent: ff.agent, Parallel: ff.parallel, Timeout: ff.timeout, MaxBody: int64(ff.maxBody)}
 	if fc.UserAgent == "" {
 		fc.UserAgent = fetch.Agent(ff.contact)
@@ -154,7 +161,7 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	if err != nil {
 		return cfg, err
 	}
-	return crawl.Config{Archive: kept, Texts: texts, Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, At: ff.at.t}, nil
+	return crawl.Config{Archive: kept, Texts: texts, Dir: ff.dir, Delay: -1, Fetch: fc, Parallel: ff.parallel, MaxKept: ff.kept, Keep: rule, At: ff.at.t}, nil
 }
 
 // addresses returns the ranges of --allow-private.

@@ -11,6 +11,7 @@ import (
 
 	"forage/internal/printable"
 	"forage/report"
+	"forage/retain"
 	"forage/store"
 )
 
@@ -123,8 +124,12 @@ func printStatus(w io.Writer, s *report.Status, hubs bool) error {
 		return err
 	}
 	if k := s.Kept; k != nil {
-		fmt.Fprintf(w, "\nlinks and validators are kept of %d pages (at most %d): %d of them are the core, the last of %s replaced %.1f%%, %d evictions\n",
-			k.Kept, k.Limit, k.Core, plural(int64(k.Rounds), "round"), 100*k.Turnover, k.Evicted)
+		core := fmt.Sprintf("the core shows after %d rounds", retain.CoreRounds)
+		if k.Core != nil {
+			core = fmt.Sprintf("%d of them stayed for the last %d rounds, the core", *k.Core, retain.CoreRounds)
+		}
+		fmt.Fprintf(w, "\nlinks and validators are kept of %d pages (at most %d, by %s): %s; the last of %s replaced %.1f%%, %d evictions\n",
+			k.Kept, k.Limit, k.Rule, core, plural(int64(k.Rounds), "round"), 100*k.Turnover, k.Evicted)
 	}
 	if len(s.ByCycle) == 0 {
 		return nil

@@ -160,6 +160,9 @@ func (w *watchFlags) config(cmd *cobra.Command, c *watch.Config) (cfg crawl.Conf
 	if !given("max-kept-pages") {
 		w.ff.kept = f.MaxKept
 	}
+	if !given("keep-rule") && f.Keep != "" {
+		w.ff.keepRule = string(f.Keep)
+	}
 	if a := &w.ff.archive; !given("warc") && c.Archive.Folder != "" {
 		a.folder = c.Archive.Folder
 		if !given("warc-dedupe") && c.Archive.Dedupe != "" {

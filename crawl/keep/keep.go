@@ -6,6 +6,7 @@
 package keep
 
 import (
+	"cmp"
 	"errors"
 	"hash/fnv"
 
@@ -16,7 +17,7 @@ import (
 
 // A Keeper decides which pages keep their links and validators; feeds and sitemaps always do.
 type Keeper struct {
-	*retain.Keeper
+	retain.Buffer
 	db    *store.DB
 	doc   func(graph.Node) (*store.Doc, error)
 	hosts bool // links count once a host, not once a page
@@ -24,11 +25,12 @@ type Keeper struct {
 
 // Open takes the decision up where the last run left it, and brings it together with what the
 // store holds: a run may have been killed, or have kept everything. It returns nil for pages = 0,
-// which keeps all. doc tells what is known of a document. O(pages of the store).
-func Open(db *store.DB, doc func(graph.Node) (*store.Doc, error), pages int) (*Keeper, error) {
+// which keeps all. doc tells what is known of a document; rule "" is the default. O(pages of the store).
+func Open(db *store.DB, doc func(graph.Node) (*store.Doc, error), pages int, rule retain.KeepRule) (*Keeper, error) {
 	if pages <= 0 {
 		return nil, nil
 	}
+	rule = cmp.Or(rule, retain.KeepRules()[0])
 	sites, err := db.Sites()
 	if err != nil {
 		return nil, err
@@ -39,14 +41,14 @@ func Open(db *store.DB, doc func(graph.Node) (*store.Doc, error), pages int) (*K
 		return nil, err
 	}
 	if err == nil {
-		// A state that cannot be read, or of another size, is made anew from the links.
-		if k.Keeper, err = retain.Restore(state); err == nil && k.Config().Pages != pages {
-			k.Keeper = nil
+		// A state that cannot be read, of another size, or by another rule, is made anew from the links.
+		if b, err := retain.Restore(state); err == nil && b.Limit() == pages && b.Rule() == rule {
+			k.Buffer = b
 		}
 	}
-	fresh := k.Keeper == nil
+	fresh := k.Buffer == nil
 	if fresh {
-		if k.Keeper, err = retain.NewKeeper(retain.KeeperConfig{Pages: pages}); err != nil {
+		if k.Buffer, err = retain.NewBuffer(rule, pages); err != nil {
 			return nil, err
 		}
 	}
@@ -133,6 +135,40 @@ func (k *Keeper) votes(d *store.Doc, links []store.Link) {
 	}
 }
 
+// links returns how the links of kept pages are read: those to other pages of the site. A page is what
+// has answered as one and is not gone, since nothing else can be kept.
+func (k *Keeper) links() retain.Links {
+	isPage := map[graph.Node]bool{} // each target is looked up once
+	return func(v graph.Node, to []graph.Node) ([]graph.Node, error) {
+		d, err := k.doc(v)
+		if err != nil {
+			return nil, err
+		}
+		links, err := k.db.Links(d)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			if l.Off || l.To == v {
+				continue
+			}
+			page, known := isPage[l.To]
+			if !known {
+				target, err := k.doc(l.To)
+				if err != nil && !errors.Is(err, store.ErrNotFound) { // a repair may have lost it
+					return nil, err
+				}
+				page = err == nil && target.IsPage() && target.Gone == 0
+				isPage[l.To] = page
+			}
+			if page {
+				to = append(to, l.To)
+			}
+		}
+		return to, nil
+	}
+}
+
 // Save stores the decision. ended: the work that it was about has come to its end, which ends a
 // round of it.
 func (k *Keeper) Save(ended bool) error {
@@ -140,7 +176,9 @@ func (k *Keeper) Save(ended bool) error {
 		return nil
 	}
 	if ended {
-		k.EndRound()
+		if _, err := k.EndRound(k.links()); err != nil {
+			return err
+		}
 	}
 	state, err := k.AppendBinary(nil)
 	if err != nil {

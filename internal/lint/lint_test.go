@@ -59,12 +59,12 @@ var imports = map[string]string{
 	"crawl/plan":           "graph revisit revisit/paper store crawl/scope", // which policies need full recrawls
 	"crawl/keep":           "graph retain store",
 	"crawl/ledger":         "graph revisit revisit/paper store crawl/scope crawl/plan",
-	"crawl":                "archive graph explore explore/yield revisit revisit/paper fetch fetch/use frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan text warc",
+	"crawl":                "archive graph explore explore/yield retain revisit revisit/paper fetch fetch/use frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan text warc",
 	"control":              "",
 	"chart":                "",
 	"report":               "cover crawl/plan fetch/use graph internal/printable retain revisit simhash store",
 	"serve":                "chart fetch/link internal/printable report store webhook",
-	"watch":                "crawl crawl/plan crawl/scope fetch fetch/sitemap fetch/use internal/machine internal/units revisit revisit/paper store text webhook", // what a target is
+	"watch":                "crawl crawl/plan crawl/scope fetch fetch/sitemap fetch/use internal/machine internal/units retain revisit revisit/paper store text webhook", // what a target is
 	"webhook":              "fetch internal/printable report store",
 	"metrics":              "crawl crawl/plan fetch store webhook",
 	"warc":                 "",
