@@ -8,8 +8,8 @@
 // gone, the command is interrupted too. An owner that ends hands back what it has not finished:
 // the caller then runs it itself.
 //
-// Both sides send one JSON object a line: the caller first {"args": […]}, and {"interrupt": true}
-// when it is interrupted; the owner frames with a piece of stdout or stderr, and at the end the
+// Both sides send one JSON object a line: the caller first {"args": […], "input": …}, with what the command
+// reads from stdin, and {"interrupt": true} when it is interrupted; the owner frames with a piece of stdout or stderr, and at the end the
 // exit code or {"again": true}.
 package control
 
@@ -37,12 +37,14 @@ var (
 	ErrAgain = errors.New("the owner of the store has ended")
 )
 
-// A Command runs in the owner for another process and returns its exit code. ErrAgain hands it
+// A Command runs in the owner for another process, with what that has read from stdin for it, and returns its
+// exit code. ErrAgain hands it
 // back, unless it has written to stdout already. ctx ends when the caller is interrupted or gone.
-type Command func(ctx context.Context, stdout, stderr io.Writer, args []string) (code int, err error)
+type Command func(ctx context.Context, stdout, stderr io.Writer, args []string, input []byte) (code int, err error)
 
 type request struct {
 	Args      []string `json:"args,omitempty"`
+	Input     []byte   `json:"input,omitempty"`
 	Interrupt bool     `json:"interrupt,omitempty"`
 }
 
@@ -143,7 +145,7 @@ func (s *Server) serve(conn net.Conn) {
 		cancel()
 	}()
 	w := &framer{w: conn}
-	code, err := s.command(ctx, pipe{w, false}, pipe{w, true}, first.Args)
+	code, err := s.command(ctx, pipe{w, false}, pipe{w, true}, first.Args, first.Input)
 	last := frame{Exit: &code}
 	switch {
 	case !errors.Is(err, ErrAgain):
@@ -224,11 +226,12 @@ func (p pipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Call runs a command in the process that owns the store in dir and returns its exit code.
+// Call runs a command in the process that owns the store in dir and returns its exit code. input is what
+// the command reads from stdin, nil for most.
 // Errors: ErrNobody where no process listens, ErrForbidden where one of another user does, ErrAgain
 // where the owner hands the command back, what writing to stdout says, and that the owner died before it had answered. When ctx ends the
 // command is interrupted, and Call returns what it comes to.
-func Call(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) (int, error) {
+func Call(ctx context.Context, dir string, args []string, input []byte, stdout, stderr io.Writer) (int, error) {
 	path, err := Path(dir)
 	if err != nil {
 		return 0, err
@@ -242,7 +245,7 @@ func Call(ctx context.Context, dir string, args []string, stdout, stderr io.Writ
 	}
 	defer conn.Close()
 	out := json.NewEncoder(conn)
-	if err := out.Encode(request{Args: args}); err != nil {
+	if err := out.Encode(request{Args: args, Input: input}); err != nil {
 		return 0, ErrAgain // it stopped listening meanwhile
 	}
 	stop := context.AfterFunc(ctx, func() { out.Encode(request{Interrupt: true}) })

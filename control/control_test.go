@@ -23,15 +23,15 @@ func TestCall(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, msg bytes.Buffer
-			if _, err := Call(t.Context(), dir, nil, &out, &msg); !errors.Is(err, ErrNobody) {
+			if _, err := Call(t.Context(), dir, nil, nil, &out, &msg); !errors.Is(err, ErrNobody) {
 				t.Fatalf("without a server: %v, want %v", err, ErrNobody)
 			}
 			path, _ := Path(dir)
 			if err := os.WriteFile(path, nil, 0o600); err != nil { // what a killed process leaves
 				t.Fatal(err)
 			}
-			server, err := Serve(dir, func(ctx context.Context, stdout, stderr io.Writer, args []string) (int, error) {
-				fmt.Fprintf(stderr, "%d arguments\n", len(args))
+			server, err := Serve(dir, func(ctx context.Context, stdout, stderr io.Writer, args []string, input []byte) (int, error) {
+				fmt.Fprintf(stderr, "%d arguments, %q\n", len(args), input)
 				for _, a := range args {
 					fmt.Fprintf(stdout, "%s\xff\n", a)
 				}
@@ -40,8 +40,8 @@ func TestCall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			code, err := Call(t.Context(), dir, []string{"a", "ü\n"}, &out, &msg)
-			if err != nil || code != 42 || out.String() != "a\xff\nü\n\xff\n" || msg.String() != "2 arguments\n" {
+			code, err := Call(t.Context(), dir, []string{"a", "ü\n"}, []byte("in\xff"), &out, &msg)
+			if err != nil || code != 42 || out.String() != "a\xff\nü\n\xff\n" || msg.String() != "2 arguments, \"in\\xff\"\n" {
 				t.Errorf("Call = %d, %v; stdout %q, stderr %q", code, err, &out, &msg)
 			}
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -51,7 +51,7 @@ func TestCall(t *testing.T) {
 			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the socket stays: %v", err)
 			}
-			if _, err := Call(t.Context(), dir, nil, &out, &msg); !errors.Is(err, ErrNobody) {
+			if _, err := Call(t.Context(), dir, nil, nil, &out, &msg); !errors.Is(err, ErrNobody) {
 				t.Errorf("after close: %v, want %v", err, ErrNobody)
 			}
 		})
@@ -64,7 +64,7 @@ func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	began, ended := make(chan bool), make(chan bool, 3)
 	again := make(chan bool)
-	server, err := Serve(dir, func(ctx context.Context, stdout, stderr io.Writer, args []string) (int, error) {
+	server, err := Serve(dir, func(ctx context.Context, stdout, stderr io.Writer, args []string, input []byte) (int, error) {
 		began <- true
 		select {
 		case <-ctx.Done():
@@ -84,7 +84,7 @@ func TestInterrupted(t *testing.T) {
 		var err error
 		done := make(chan bool)
 		go func() {
-			code, err = Call(ctx, dir, []string{"wait"}, out, io.Discard)
+			code, err = Call(ctx, dir, []string{"wait"}, nil, out, io.Discard)
 			close(done)
 		}()
 		<-began

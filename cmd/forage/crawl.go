@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -44,12 +46,13 @@ finished it fetches nothing, and 'forage revisit' finds what is new. While anoth
 works on the store it is that one which does the fetching, and this one tells what came of it.
 
 A line of --seeds FILE is a URL and, after tabs, key=value fields for its site: scope,
-max-pages, max-depth, budget, delay, include, exclude.
+max-pages, max-depth, budget, delay, include, exclude. Of a table as 'forage seed' writes it,
+whose first line begins with "url", the first column counts. FILE may be - for stdin.
 
 --header 'HOST Name: value' sends a header field to one host only; $NAME in the value is
 taken from the environment, so that secrets stay out of the shell's history. Cookies go where
 their file says. Where one of these logs in, links that look like actions are not followed.`,
-		Example: "  forage crawl https://example.org/\n  forage crawl --seeds sites.txt --max-pages 1000 --delay 2s",
+		Example: "  forage crawl https://example.org/\n  forage crawl --seeds sites.txt --max-pages 1000 --delay 2s\n  forage seed --dir forage-data --k 50 | forage crawl --dir again --seeds - --budget 500",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rules.DelayMillis = delay.Milliseconds()
 			rules.MaxDepth = max(depth, 0)
@@ -104,7 +107,7 @@ their file says. Where one of these logs in, links that look like actions are no
 	}
 	ff.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&file, "seeds", "", "file of URLs, one a line, with fields for their sites")
+	f.StringVar(&file, "seeds", "", "file of URLs, one a line, with fields for their sites; - for stdin")
 	f.StringVar(&rules.Scope, "scope", "host", "what belongs to the site of a URL: host, domain or prefix")
 	f.StringArrayVar(&rules.Include, "include", nil, "fetch only URLs that match this regular expression (repeatable)")
 	f.StringArrayVar(&rules.Exclude, "exclude", nil, "do not fetch URLs that match this regular expression (repeatable; wins)")
@@ -132,12 +135,12 @@ func readSeeds(cmd *cobra.Command, file string, args []string, rules store.Rules
 		seeds = append(seeds, scope.Seed{URL: a, Rules: rules})
 	}
 	if file != "" {
-		f, err := os.Open(callOf(cmd.Context()).path(file))
+		in, name, err := openSeeds(cmd, file)
 		if err != nil {
 			return nil, badInput(fmt.Errorf("--seeds: %w", err))
 		}
-		defer f.Close()
-		list, bad, err := scope.ReadSeeds(f, file, rules)
+		defer in.Close()
+		list, bad, err := scope.ReadSeeds(in, name, rules)
 		if err != nil {
 			return nil, badInput(err)
 		}
@@ -145,7 +148,7 @@ func readSeeds(cmd *cobra.Command, file string, args []string, rules store.Rules
 			fmt.Fprintf(printable.Writer(cmd.ErrOrStderr()), "forage: %v\n", b)
 		}
 		if len(list) == 0 && len(args) == 0 {
-			return nil, usagef("%s: no URL in it", file)
+			return nil, usagef("%s: no URL in it", name)
 		}
 		seeds = append(seeds, list...)
 	}
@@ -153,6 +156,17 @@ func readSeeds(cmd *cobra.Command, file string, args []string, rules store.Rules
 		return nil, usagef("want a URL to start from, or --seeds FILE; see 'forage crawl --help'")
 	}
 	return seeds, nil
+}
+
+// openSeeds opens a list of seeds: a file, or stdin for "-". name is for messages.
+func openSeeds(cmd *cobra.Command, file string) (in io.ReadCloser, name string, err error) {
+	call := callOf(cmd.Context())
+	if file != "-" {
+		in, err = os.Open(call.path(file))
+		return in, file, err
+	}
+	list, err := call.stdin(cmd.InOrStdin())
+	return io.NopCloser(bytes.NewReader(list)), "stdin", err
 }
 
 // run opens the store, serves it to other processes, and runs work, which Ctrl-C interrupts; a

@@ -155,7 +155,7 @@ func followEvents(cmd *cobra.Command, dir string, after uint64, told func(*store
 		out.rest = nil
 		before := out.after
 		var said bytes.Buffer
-		code, err := control.Call(ctx, dir, []string{wd, "events", "--after", fmt.Sprint(out.after), "--wait", "1m", "--dir", dir}, out, &said)
+		code, err := control.Call(ctx, dir, []string{wd, "events", "--after", fmt.Sprint(out.after), "--wait", "1m", "--dir", dir}, nil, out, &said)
 		switch {
 		case err == nil && code == 0, ctx.Err() != nil:
 			continue

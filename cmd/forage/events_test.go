@@ -58,7 +58,7 @@ func TestFollowDyingOwner(t *testing.T) {
 	want := strings.Split(strings.TrimSpace(all.String()), "\n")
 	called := make(chan struct{})
 	var once sync.Once
-	owner, err := control.Serve(dir, func(_ context.Context, stdout, _ io.Writer, _ []string) (int, error) {
+	owner, err := control.Serve(dir, func(_ context.Context, stdout, _ io.Writer, _ []string, _ []byte) (int, error) {
 		once.Do(func() {
 			io.WriteString(stdout, want[0]+"\n"+want[1][:20])
 			close(called)

@@ -25,6 +25,7 @@ import (
 // when it runs for another process inside the one that owns the store.
 type call struct {
 	args  []string
+	input []byte    // what was read from stdin, which goes along to the owner of the store
 	dir   string    // folder that relative paths start from; "": the process's own
 	owner *ownStore // nil: open the store
 	// handedBack: the owner ends; what it has not finished the other process does itself.
@@ -52,6 +53,16 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
+// stdin returns what the command has been given on stdin, all of it: for another process that is what came
+// along with the call.
+func (c *call) stdin(in io.Reader) ([]byte, error) {
+	var err error
+	if c.owner == nil && c.input == nil {
+		c.input, err = io.ReadAll(in)
+	}
+	return c.input, err
+}
+
 // path resolves a path given on the command line against the folder it was given in.
 func (c *call) path(p string) string {
 	if c.dir == "" || filepath.IsAbs(p) {
@@ -62,12 +73,12 @@ func (c *call) path(p string) string {
 
 // serveStore answers commands of other processes on the store in dir.
 func serveStore(dir string, own *ownStore) (*control.Server, error) {
-	return control.Serve(dir, func(ctx context.Context, stdout, stderr io.Writer, args []string) (int, error) {
+	return control.Serve(dir, func(ctx context.Context, stdout, stderr io.Writer, args []string, input []byte) (int, error) {
 		if len(args) == 0 {
 			return exitUsage, nil
 		}
 		// The first argument is the folder of the process that calls.
-		c := &call{args: args[1:], dir: args[0], owner: own}
+		c := &call{args: args[1:], input: input, dir: args[0], owner: own}
 		code := run(context.WithValue(ctx, callKey{}, c), stdout, stderr, args[1:])
 		if c.handedBack {
 			return 0, control.ErrAgain
@@ -158,7 +169,7 @@ func elsewhere(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	args := append([]string{wd}, callOf(cmd.Context()).args...)
-	code, err := control.Call(cmd.Context(), dir, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	code, err := control.Call(cmd.Context(), dir, args, callOf(cmd.Context()).input, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -80,14 +80,15 @@ one page a host (--l0-hosts), or those that trusted pages vouch for (--l0-truste
 covers the graph, then the pages of good yield of that cover, for --levels levels.
 
 The list comes in the order chosen, so any beginning of it is a list too: as a table
-(url, node, gain, reached_cumulative, domain) or, with --urls-only, as what 'forage crawl --seeds'
-takes. Gain is how many pages the seed adds to what is reached within the depth.
+(url, node, gain, reached_cumulative, domain) or, with --urls-only, as URLs alone; 'forage crawl --seeds -'
+takes both from a pipe. Gain is how many pages the seed adds to what is reached within the depth.
 
 Files of pages hold a node number, a URL or a domain a line; URLs and domains need names:
 --labels, a line a node with its number and its URL or host (com.example.www too), or a store.`,
 		Example: `  forage seed web.graph --k 1000 --depth 3 --labels urls.gz --urls-only -o seeds.txt
   forage seed arcs.tsv --method layered --depth 4 --l0-top-indegree 500
-  forage seed --dir forage-data --k 50 --evaluate`,
+  forage seed --dir forage-data --k 50 --evaluate
+  forage seed --dir forage-data --k 50 | forage crawl --dir again --seeds - --budget 500`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, len(args)); err != nil {
@@ -134,7 +135,7 @@ Files of pages hold a node number, a URL or a domain a line; URLs and domains ne
 	fs.IntVar(&f.levels, "levels", 2, "covers of two-level")
 	fs.IntVar(&f.k, "k", 0, "number of seeds (0: reach 1000, the others as many as they need)")
 	fs.StringVar(&f.l0, "l0", "", "layered: file of the pages of L0")
-	fs.IntVar(&f.l0Degree, "l0-top-indegree", 0, "layered: L0 is the pages of most links (where nothing is said: 500)")
+	fs.IntVar(&f.l0Degree, "l0-top-indegree", 0, "layered: L0 is the pages of most links (where nothing is said: 500, or a tenth of all pages where that is fewer)")
 	fs.IntVar(&f.l0Rank, "l0-pagerank", 0, "layered: L0 is the pages of highest PageRank")
 	fs.BoolVar(&f.l0Hosts, "l0-hosts", false, "layered: L0 is the page of most links of each host")
 	fs.IntVar(&f.l0Trusted, "l0-trusted", 0, "layered: L0 is the pages that most --trusted pages reach within 2 hops")
@@ -474,7 +475,8 @@ func (w *seedWork) choice(t *seed.Task) (m *seed.Method, err error) {
 	return m, err
 }
 
-// firstLayer returns L0 of a layered cover: by default the 500 pages of most links.
+// firstLayer returns L0 of a layered cover: by default the 500 pages of most links, or a tenth of all where
+// that is fewer, since an L0 of most pages reaches itself and needs no seed.
 func (w *seedWork) firstLayer(t *seed.Task) ([]graph.Node, error) {
 	switch {
 	case w.l0 != "":
@@ -497,7 +499,7 @@ func (w *seedWork) firstLayer(t *seed.Task) ([]graph.Node, error) {
 	if w.l0Hosts {
 		return seed.Heads(links, w.host, t), nil
 	}
-	return graph.Top(links, cmp.Or(w.l0Degree, 500), t.May), nil
+	return graph.Top(links, cmp.Or(w.l0Degree, min(500, (w.g.NumNodes()+9)/10)), t.May), nil
 }
 
 // compare evaluates the seeds and lists of the same length that other rules give.

@@ -31,19 +31,29 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // ReadSeeds reads a list of seeds: a line is a URL and, after tabs, key=value fields that
 // change the rules for its site: scope, max-pages, max-depth, budget, delay, include, exclude
-// (the last two may be repeated). Empty lines and lines that start with # are passed over.
+// (the last two may be repeated). Empty lines and lines that start with # are passed over. A first line
+// that begins with "url" and a tab is the head of a table, as package seed writes it: of the lines after it
+// all but the URL is passed over.
 // defaults are the rules of a line without fields. The lines that are wrong are returned as
 // *LineError beside the seeds of all others; err is that of r.
 func ReadSeeds(r io.Reader, name string, defaults store.Rules) (seeds []Seed, bad []error, err error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
+	table := false
 	for n := 1; in.Scan(); n++ {
 		line := strings.TrimRight(in.Text(), "\r\t ")
 		if n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
+		if n == 1 && strings.HasPrefix(line, "url\t") {
+			table = true
+			continue
+		}
 		if line == "" || line[0] == '#' {
 			continue
+		}
+		if table {
+			line, _, _ = strings.Cut(line, "\t")
 		}
 		seed, err := parseSeed(line, defaults)
 		if err != nil {
