@@ -49,7 +49,7 @@ site lead to what is new. Only 'forage crawl --policy best' tells it the places;
 there are none, it does as learned does.
 
 With --source the graph is a live API, described by a JSON file (see the package comment of
-source, or docs/formats.md) or known by name; answers are kept in the folder -o as they come,
+source, or docs/formats.md) or known by name (docs/explore.md has examples); answers are kept in the folder -o as they come,
 and the same command goes on after an interruption. There is no oracle then. A list that comes
 in pages costs a request for each: with --budget-requests or --budget-time, learned divides
 what a node promises by the requests that it is expected to cost, from the degrees declared and

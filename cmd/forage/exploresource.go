@@ -94,14 +94,18 @@ func (f *exploreFlags) live(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("budget") {
 		budget = f.budget.n
 	}
+	client := source.Client{
+		Description: d, HTTP: sample.HTTPClient(d, allow), Agent: fetch.Agent(l.contact), Token: token,
+		MaxPages: l.pages, MaxRequests: l.requests, KeepRaw: l.raw,
+	}
+	if change := callOf(cmd.Context()).api; change != nil {
+		change(&client)
+	}
 	began := time.Now()
 	e, err := sample.Open(sample.Config{
 		Dir: l.dir, Key: key, Source: l.source, Start: f.start, Policy: f.policy, Seed: f.seed, Directed: f.directed || d.Directed,
 		Budget: budget, Time: l.time, Warn: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "forage: %s\n", text) },
-		Client: source.Client{
-			Description: d, HTTP: sample.HTTPClient(d, allow), Agent: fetch.Agent(l.contact), Token: token,
-			MaxPages: l.pages, MaxRequests: l.requests, KeepRaw: l.raw,
-		},
+		Client: client,
 	})
 	if err != nil {
 		return badInput(err)

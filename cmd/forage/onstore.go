@@ -16,6 +16,7 @@ import (
 	"forage/control"
 	"forage/crawl"
 	"forage/report"
+	"forage/source"
 	"forage/store"
 	"forage/watch"
 	"forage/webhook"
@@ -28,6 +29,9 @@ type call struct {
 	input []byte    // what was read from stdin, which goes along to the owner of the store
 	dir   string    // folder that relative paths start from; "": the process's own
 	owner *ownStore // nil: open the store
+	// api changes how a live API is asked, before it is; nil: not at all. Tests trust the certificate of a server of
+	// theirs, and bring a clock.
+	api func(*source.Client)
 	// handedBack: the owner ends; what it has not finished the other process does itself.
 	handedBack bool
 }
