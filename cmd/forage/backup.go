@@ -31,6 +31,9 @@ itself: 'forage check --dir FOLDER' verifies it, and any command works on it. No
 			if output == "" {
 				return usagef("say where to with -o FOLDER")
 			}
+			if err := named(output); err != nil {
+				return err
+			}
 			path := callOf(cmd.Context()).path(output)
 			if samePath(path, callOf(cmd.Context()).path(".")) {
 				return usagef("%s is the current folder, in whose place another cannot be put: name a new one", output)

@@ -83,6 +83,9 @@ an element in memory. The cover is the same. --plan tells what it would take.`,
 			if set("improve") && f.improve <= 0 {
 				return usagef("--improve: want a duration above 0, such as 60s")
 			}
+			if err := named(f.out); err != nil {
+				return err
+			}
 			call := callOf(cmd.Context())
 			for _, p := range []*string{&args[0], &f.weights, &f.out} {
 				if *p != "" {

@@ -60,6 +60,9 @@ the requests of earlier queries.`,
 			if known := append(explore.Names(), "best"); !slices.Contains(known, f.policy) {
 				return usagef("--policy: there is no explorer %q; known: %s", f.policy, strings.Join(known, " "))
 			}
+			if err := named(f.of.dir); err != nil {
+				return err
+			}
 			switch {
 			case f.of.source != "" && len(args) > 0:
 				return usagef("want a graph or --source, not both")

@@ -56,6 +56,15 @@ func (a *amount) of(total int) int {
 	return a.n
 }
 
+// named refuses -o - where a command's standard output tells of the run, or a folder is wanted: the name of
+// a file that is called so is ./-.
+func named(output string) error {
+	if output == "-" {
+		return usagef("-o -: want the name of a file or folder; this command does not write to the standard output what -o is for")
+	}
+	return nil
+}
+
 // sortedKeys returns the keys of m in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

@@ -74,6 +74,9 @@ or highest PageRank in the whole graph.`,
 		Example: "  forage retain web.arcs --buffer 10% --runs 5\n  forage retain web.arcs --buffer 10000 --rule pagerank --json\n  forage retain blog.snap.gz --buffer 50 --every 5",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := named(f.core); err != nil {
+				return err
+			}
 			if strings.HasSuffix(args[0], ".snap.gz") {
 				h, err := snap.Open(args[0])
 				if err != nil {

@@ -162,7 +162,7 @@ Files of pages hold a node number, a URL or a domain a line; URLs and domains ne
 	fs.StringVar(&f.against, "against", "", "with --evaluate: file of a list to compare with")
 	fs.BoolVar(&f.plan, "plan", false, "tell the memory and time that it would take, and stop")
 	fs.BoolVar(&f.urlsOnly, "urls-only", false, "write URLs only, or node numbers where there are none")
-	fs.StringVarP(&f.out, "output", "o", "", "file for the list (default: standard output)")
+	fs.StringVarP(&f.out, "output", "o", "", "file for the list, - for the standard output (default)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object about the run; the list goes to -o only")
 	return cmd
 }
@@ -170,6 +170,12 @@ Files of pages hold a node number, a URL or a domain a line; URLs and domains ne
 // check refuses flags that do not go together.
 func (f *seedFlags) check(cmd *cobra.Command, graphs int) error {
 	set := cmd.Flags().Changed
+	if f.out == "-" {
+		if f.json || f.evaluate {
+			return usagef("-o -: with --json and --evaluate the standard output tells of the run; want a file for the list")
+		}
+		f.out = ""
+	}
 	if graphs == 1 && set("dir") {
 		return usagef("a graph or --dir, not both")
 	}
