@@ -326,7 +326,9 @@ func stray(d *store.Doc) bool {
 
 // moved gives d to the site in whose scope it lies.
 func (c *Crawl) moved(d *store.Doc, rec *store.Site, sc *scope.Scope, n store.Novelty) error {
-	d.State, d.Reason, d.New = store.Queued, "", n
+	if d.State, d.Reason = store.Queued, ""; !d.Sighted() {
+		d.New = n
+	}
 	if why := sc.Skip(d); why != "" {
 		d.State, d.Reason = store.Skipped, why
 	}

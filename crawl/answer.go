@@ -34,6 +34,7 @@ type answer struct {
 	accuser  graph.Node   // one of these, see store.Doc.DroppedBy
 	wasCut   bool         // not all of its links before are known
 	softGone bool         // the body says that the page is gone
+	sighted  bool         // an archive had it before it was read: see store.Doc.Sighted
 	seen     store.Time   // when it was fetched before; 0: never
 }
 
@@ -239,7 +240,8 @@ func (a *answer) document() {
 			d.Published = got.Published
 		}
 	}
-	first, sighted := d.Kind == store.Unseen || d.Kind == store.Redirect || d.Kind == store.Other || d.Kind == store.Soft404, d.Sighted()
+	first := d.Kind == store.Unseen || d.Kind == store.Redirect || d.Kind == store.Other || d.Kind == store.Soft404
+	a.sighted = d.Sighted()
 	if first || kind == store.Page || kind == store.Soft404 || kind == store.Feed || kind == store.Sitemap {
 		d.Kind = kind
 	}
@@ -255,7 +257,7 @@ func (a *answer) document() {
 	// The first visit left it out by a rule that was lifted, or nothing but a list of URLs named it: nobody knows what it led to then.
 	unread := first && (c.rec.Kind == store.FirstVisit || hearsay(d)) && d.New == store.NotNew && d.FirstSeen == 0 && d.Cycle < c.rec.Cycle
 	told := listed && novelty.Answered(d, first, got.Stub, c.rec.Kind == store.Revisit, c.first)
-	if told && !sighted || d.FirstSeen == 0 {
+	if told && !a.sighted || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
 	repeated, stood := d.DuplicateOf, d.Stands
@@ -273,7 +275,9 @@ func (a *answer) document() {
 		c.rows.Learn(got)
 	}
 	if listed && !c.worth.unlisted && novelty.Unlisted(d, got.NoIndex, told) {
-		told, d.FirstSeen, d.Cycle = true, now, c.rec.Cycle
+		if told = true; !a.sighted {
+			d.FirstSeen, d.Cycle = now, c.rec.Cycle
+		}
 	}
 	d.Canonical = ""
 	if got.Canonical = c.identity(got.Canonical); got.Canonical != "" && got.Canonical != d.URL {
@@ -345,7 +349,9 @@ func (a *answer) sameAs(tells bool, repeated graph.Node, stood, told bool) bool 
 						a.movedTo(other)
 					}
 				case other.StandIn == graph.None || other.StandIn == d.ID:
-					d.Stands, other.StandIn = true, d.ID
+					if d.Stands, other.StandIn = true, d.ID; hearsay(other) && other.New == store.NotNew { // under whose URL it is listed
+						d.New = store.NotNew
+					}
 					crawl.fail(crawl.db.Put(other))
 				default:
 					if first, err := crawl.doc(other.StandIn); err == nil && differs(d, first) {
@@ -380,7 +386,9 @@ func (a *answer) sameAs(tells bool, repeated graph.Node, stood, told bool) bool 
 		c.rec.Copies++
 		c.run.pages--
 	}
-	d.New, d.FirstSeen, d.Cycle = by.New, by.FirstSeen, by.Cycle
+	if d.New = by.New; !a.sighted {
+		d.FirstSeen, d.Cycle = by.FirstSeen, by.Cycle
+	}
 	return false
 }
 

@@ -164,8 +164,11 @@ func (c *cycle) sinceLately() (since store.Cycle, err error) {
 	n := 0
 	since = c.rec.Cycle
 	err = c.crawl().db.SiteCyclesBack(c.site.ID, func(r *store.CycleRecord) bool {
-		if r.Kind == store.FirstVisit {
+		switch r.Kind {
+		case store.FirstVisit:
 			return false
+		case store.Import:
+			return true
 		}
 		since = min(since, r.Cycle)
 		n++

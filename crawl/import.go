@@ -57,7 +57,8 @@ type Captures interface {
 // An Imported tells what came of an import.
 type Imported struct {
 	*Result
-	Taken int64            // captures that were taken in
+	Taken int64            // captures, or sightings, that were taken in
+	Added int64            // of these, sightings of URLs that the store did not have
 	Same  int64            // captures of which the store knew
 	Left  map[string]int64 // captures that were left out, by why, for people
 }
@@ -68,7 +69,14 @@ var ErrNotAlone = errors.New("an import has the store to itself: nothing else go
 // Import takes in captures. No other run may be under way until it returns. Of opt count Progress, Log and Skipped. Interrupted by ctx, or
 // Stop, it may be begun again, and goes on. Errors: those of from, of Capture.Open and of the store, ErrNotAlone, ErrHandedBack.
 func (c *Crawl) Import(ctx context.Context, from Captures, opt Options) (*Imported, error) {
-	im := &intake{crawl: c, from: from, left: map[string]int64{}, ended: make(chan struct{})}
+	im := &intake{crawl: c, from: from}
+	return im.carryOut(ctx, opt, im.feed)
+}
+
+// carryOut has the loop carry out an import: feed gives it what there is.
+func (im *intake) carryOut(ctx context.Context, opt Options, feed func(ctx context.Context) error) (*Imported, error) {
+	c := im.crawl
+	im.left, im.ended, im.feeds = map[string]int64{}, make(chan struct{}), feed
 	r, err := c.execute(ctx, opt, im.begin)
 	if im.run == nil { // it was not begun
 		return nil, err
@@ -88,7 +96,7 @@ func (c *Crawl) Import(ctx context.Context, from Captures, opt Options) (*Import
 		return nil, err
 	}
 	r.Sites = im.sites
-	return &Imported{Result: r, Taken: im.taken, Same: im.same, Left: im.left}, nil
+	return &Imported{Result: r, Taken: im.taken, Added: im.added, Same: im.same, Left: im.left}, nil
 }
 
 // begin starts the import, in the loop.
@@ -106,7 +114,7 @@ func (im *intake) begin(r *run) error {
 	r.pending++ // until all is taken in
 	go func() {
 		defer close(im.ended)
-		im.err = im.feed(r.ctx)
+		im.err = im.feeds(r.ctx)
 		c.loop.do(func() { im.finish() })
 	}()
 	return nil
@@ -238,7 +246,7 @@ func (im *intake) feed(ctx context.Context) error {
 			r = <-ready
 			some = append(some, r.job)
 		}
-		if more, err := im.give(ctx, some); err != nil || !more {
+		if more, err := im.give(ctx, len(some), func(from int) (int, progress, error) { return im.take(some[from:]) }); err != nil || !more {
 			return err
 		}
 		turn.call(r.seq + 1)
@@ -247,24 +255,25 @@ func (im *intake) feed(ctx context.Context) error {
 	return failed
 }
 
-// give has the loop take in what was read. It reports whether there may be more.
-func (im *intake) give(ctx context.Context, some []*job) (more bool, err error) {
+// give has the loop take in what was read, n captures or sightings: take takes in those from a number on, and returns how many. It reports whether
+// there may be more.
+func (im *intake) give(ctx context.Context, n int, take func(from int) (int, progress, error)) (more bool, err error) {
 	type taken struct {
 		n    int
 		then progress
 		err  error
 	}
-	for len(some) > 0 {
+	for from := 0; from < n; {
 		t := make(chan taken, 1)
 		im.crawl.loop.do(func() {
-			n, then, err := im.take(some)
+			n, then, err := take(from)
 			t <- taken{n, then, err}
 		})
 		got := <-t
 		if got.err != nil {
 			return false, got.err
 		}
-		some = some[got.n:]
+		from += got.n
 		switch got.then {
 		case stops:
 			return false, nil

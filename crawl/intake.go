@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -15,11 +16,12 @@ import (
 	"forage/store"
 )
 
-// An intake is an import that is under way: where it is, and what came of it. All but from, hint and known belongs to the loop.
+// An intake is an import that is under way: where it is, and what came of it. All but from, feeds, hint and known belongs to the loop.
 type intake struct {
 	crawl *Crawl
-	from  Captures
-	known bool // the store had documents when it began
+	from  Captures                        // nil: sightings are imported
+	feeds func(ctx context.Context) error // gives the loop all that is to be imported
+	known bool                            // the store had documents when it began
 	hint  hint
 	ended chan struct{} // closed when nothing of it runs any more
 	err   error         // with which it ended; good then
@@ -36,8 +38,11 @@ type intake struct {
 	all    bool        // all captures were taken in
 	sites  int
 
-	taken, same int64
-	left        map[string]int64
+	scope   *scope.Scope       // of the site, where sightings are imported and the store has none; nil: not made yet
+	listing *store.CycleRecord // in which sightings of the site are taken in; nil: there was nothing new
+
+	taken, added, same int64
+	left               map[string]int64
 }
 
 // A before is a capture of which the store knew.
@@ -120,7 +125,7 @@ func (im *intake) one(j *job) (ok bool, err error) {
 			im.endRound()
 			return false, nil
 		}
-		if err := im.enter(from); err != nil {
+		if err := im.enter(from.Rules.Within); err != nil {
 			return false, err
 		}
 	}
@@ -133,11 +138,11 @@ func (im *intake) one(j *job) (ok bool, err error) {
 	return im.document(j)
 }
 
-// enter goes to the site of a capture.
-func (im *intake) enter(from *Capture) error {
+// enter goes to the site of that name.
+func (im *intake) enter(within string) error {
 	c := im.crawl
 	im.leave()
-	im.within, im.hosts, im.last = from.Rules.Within, map[string]*host{}, before{}
+	im.within, im.hosts, im.last = within, map[string]*host{}, before{}
 	rec, err := c.db.SiteNamed(im.within)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -167,7 +172,7 @@ func (im *intake) leave() {
 			im.run.res.count(counts)
 		}
 	}
-	im.site, im.within, im.hosts, im.opened = nil, "", nil, 0
+	im.site, im.scope, im.within, im.hosts, im.opened = nil, nil, "", nil, 0
 }
 
 // leaveCycle adds a cycle that is closed to the result, and drops it: there may be very many.
@@ -527,6 +532,9 @@ func (im *intake) history(s *store.Site) (open *store.CycleRecord, visited bool,
 	until = s.CrawledAt
 	latest := true
 	err = im.crawl.db.SiteCyclesBack(s.ID, func(r *store.CycleRecord) bool {
+		if r.Kind == store.Import {
+			return true
+		}
 		if latest && r.Ended == 0 && imported(r) {
 			open, latest = r, false
 			return true

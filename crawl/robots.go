@@ -184,7 +184,7 @@ func (c *cycle) again(d *store.Doc) bool {
 		if r.Cycle <= d.FetchedIn {
 			return false
 		}
-		if r.Cycle < c.rec.Cycle {
+		if r.Cycle < c.rec.Cycle && r.Kind != store.Import {
 			since++
 		}
 		return since < wait

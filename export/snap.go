@@ -143,6 +143,9 @@ func newHistory(v *store.View, site *store.Site, keep func(*store.Doc) bool) (*h
 	h := &history{v: v, site: site, origin: base.Scheme + "://" + base.Host, home: graph.None}
 	late := store.Cycle(0)
 	err = v.SiteCycles(site.ID, func(c *store.CycleRecord) bool {
+		if c.Kind == store.Import {
+			return true
+		}
 		if n := len(h.cycles); c.Done && n > 0 && c.At < h.cycles[n-1].at {
 			late = c.Cycle
 		}

@@ -54,6 +54,9 @@ type tally struct {
 func newTally(files []string, opt Options) (*tally, error) {
 	t := &tally{opt: opt, left: map[string]int64{}}
 	for _, path := range files {
+		if path == Stdin {
+			continue
+		}
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, err

@@ -28,8 +28,8 @@ func config(dir string) crawl.Config {
 	return crawl.Config{Dir: dir, Parallel: 16, Delay: -1, Fetch: fetch.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 }
 
-// open opens a crawl for the test.
-func open(t *testing.T, cfg crawl.Config) *crawl.Crawl {
+// openCrawl opens a crawl for the test.
+func openCrawl(t *testing.T, cfg crawl.Config) *crawl.Crawl {
 	t.Helper()
 	c, err := crawl.Open(cfg)
 	if err != nil {
@@ -48,7 +48,7 @@ func closed(t *testing.T, c *crawl.Crawl) {
 // importWARC imports files into a store, which is then sound.
 func importWARC(t *testing.T, dir string, paths ...string) *crawl.Imported {
 	t.Helper()
-	c := open(t, config(dir))
+	c := openCrawl(t, config(dir))
 	defer closed(t, c)
 	files, err := WARCFiles(paths)
 	if err != nil {
@@ -173,7 +173,7 @@ func TestImportOfOwnArchive(t *testing.T) {
 		cfg := config(live)
 		cfg.Archive = &crawl.Archive{Folder: folder, Info: software}
 		cfg.At = millis(1_600_000_000_000 + int64(k)*7*86_400_000)
-		c := open(t, cfg)
+		c := openCrawl(t, cfg)
 		switch {
 		case k == 0:
 			_, err = c.Run(t.Context(), []scope.Seed{{URL: web.URL + "/"}}, crawl.Options{})

@@ -94,7 +94,7 @@ func (w *crawledWeb) read() error {
 	now, partial := 0, false // the round, and whether it is counted as partial
 	had := map[store.SiteID]store.Cycle{}
 	if err := w.v.Cycles(0, func(c *store.CycleRecord) bool {
-		if c.Kind != store.FirstVisit {
+		if c.Kind != store.FirstVisit && c.Kind != store.Import {
 			if in, ok := had[c.Site]; now == 0 || ok && in != c.Cycle {
 				now++
 				partial = false

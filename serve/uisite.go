@@ -183,7 +183,7 @@ func (s *server) fillSite(v *store.View, f *uiFrame, p *sitePage, k *store.Site,
 }
 
 // cycleKinds are cycles as people call them.
-var cycleKinds = map[store.CycleKind]string{store.FirstVisit: "first visit", store.Revisit: "visit", store.FullRecrawl: "full recrawl"}
+var cycleKinds = map[store.CycleKind]string{store.FirstVisit: "first visit", store.Revisit: "visit", store.FullRecrawl: "full recrawl", store.Import: "import"}
 
 // counted makes the charts of what is counted by days.
 func (p *sitePage) counted(t *tally, name string, now time.Time) {

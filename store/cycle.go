@@ -18,6 +18,7 @@ const (
 	FirstVisit  CycleKind = "crawl"   // the site is visited for the first time, or further
 	Revisit     CycleKind = "revisit" // some old documents are fetched again
 	FullRecrawl CycleKind = "full"    // all of them are
+	Import      CycleKind = "import"  // URLs became known from a list, or from the index of an archive; nothing was fetched
 )
 
 // A CycleRecord is one cycle of one site. Only in a store that was migrated from format 1,

@@ -204,6 +204,9 @@ func (s *Service) load(v *store.View, w *site) error {
 	open := false
 	var past []spent
 	if err := v.SiteCyclesBack(rec.ID, func(c *store.CycleRecord) bool {
+		if c.Kind == store.Import { // nothing was fetched
+			return true
+		}
 		if w.last.IsZero() {
 			open = c.Ended == 0
 			w.last = time.Unix(cmp.Or(c.Ended, c.At), 0)

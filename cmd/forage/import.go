@@ -33,12 +33,12 @@ type importer func(ctx context.Context, c *crawl.Crawl, rules *scope.Directory, 
 // imported is what came of an import.
 type imported struct {
 	Kind        string           `json:"kind"`
-	Records     int64            `json:"records"` // that were taken in
-	Pages       int64            `json:"pages"`   // that are known by them
+	Records     int64            `json:"records"` // captures, or URLs, that told something new
+	Pages       int64            `json:"pages"`   // that became known by them; of lists and indexes URLs, as nothing of them was read
 	Bytes       int64            `json:"bytes"`   // of the files
 	Read        int64            `json:"read"`    // records, lines or documents in the files
-	Known       int64            `json:"known"`   // of them, those that told nothing new
-	Bad         int64            `json:"bad"`     // of them, those that could not be read
+	Known       int64            `json:"known"`   // captures, or URLs, that told nothing new
+	Bad         int64            `json:"bad"`     // of those read, that are broken
 	Left        map[string]int64 `json:"left_out"`
 	Sites       int              `json:"sites"`
 	Cycles      []store.Cycle    `json:"cycles"`
@@ -54,7 +54,10 @@ func importCmd() *cobra.Command {
 		maxBody = size(15 << 20)
 		asJSON  bool
 	)
-	kinds := []string{"warc"}
+	var kinds []string
+	for _, k := range importKinds {
+		kinds = append(kinds, k.name)
+	}
 	cmd := &cobra.Command{
 		Use:   "import KIND FILE…",
 		Short: "Take web archives into a store, without fetching anything",
@@ -72,9 +75,9 @@ killed goes on with the same command. It has the store to itself.`,
 		Args:      arguments(cobra.MinimumNArgs(2)),
 		ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, files := args[0], args[1:]
-			if !slices.Contains(kinds, kind) {
-				return usagef("there is no import %q; known: %s", kind, strings.Join(kinds, " "))
+			i := slices.Index(kinds, args[0])
+			if i < 0 {
+				return usagef("there is no import %q; known: %s", args[0], strings.Join(kinds, " "))
 			}
 			if rules.Scope == "prefix" {
 				return usagef("--scope prefix: of a file nobody can tell where a site begins; want host or domain")
@@ -85,7 +88,7 @@ killed goes on with the same command. It has the store to itself.`,
 			if maxBody <= 0 {
 				return usagef("--max-body wants more than 0")
 			}
-			run, err := importerOf(kind, files)
+			run, err := importKinds[i].of(args[1:])
 			var wrong *ingest.FileError
 			if errors.As(err, &wrong) || errors.Is(err, fs.ErrNotExist) {
 				return badInput(err)
@@ -94,7 +97,7 @@ killed goes on with the same command. It has the store to itself.`,
 				return err
 			}
 			cfg := crawl.Config{Dir: dir, Delay: -1, Parallel: 1, Fetch: fetch.Config{MaxBody: int64(maxBody), Parallel: runtime.GOMAXPROCS(0)}}
-			return importing(cmd, cfg, rules, run, asJSON)
+			return importing(cmd, cfg, kinds[i], rules, run, asJSON)
 		},
 	}
 	dirFlag(cmd, &dir)
@@ -109,8 +112,15 @@ killed goes on with the same command. It has the store to itself.`,
 	return cmd
 }
 
-// importerOf checks files, and returns what takes them in.
-func importerOf(kind string, files []string) (importer, error) {
+// An importKind is one kind of files that can be imported.
+type importKind struct {
+	name string
+	of   func(files []string) (importer, error) // checks files, and returns what takes them in
+}
+
+var importKinds = []importKind{{"warc", warcImporter}, {"cdxj", indexImporter}, {"urls", urlImporter}}
+
+func warcImporter(files []string) (importer, error) {
 	paths, err := ingest.WARCFiles(files)
 	if err != nil {
 		return nil, err
@@ -125,19 +135,56 @@ func importerOf(kind string, files []string) (importer, error) {
 		if err != nil {
 			return nil, err
 		}
-		left := a.Left()
-		for why, n := range r.Left {
-			left[why] += n
-		}
-		return &imported{
-			Records: r.Taken, Pages: r.Pages - r.Copies, Bytes: a.Bytes(), Read: a.Records(), Known: r.Same, Bad: a.Bad(), Left: left,
-			Sites: r.Sites, Cycles: append([]store.Cycle{}, r.Cycles...), NewPages: r.NewPages, Interrupted: r.Interrupted, Seconds: r.Seconds,
-		}, nil
+		return newImported(r, a, r.Pages-r.Copies), nil
 	}, nil
 }
 
+func indexImporter(files []string) (importer, error) {
+	return listingImporter(files, ingest.IndexFiles, ingest.OpenIndexes)
+}
+
+func urlImporter(files []string) (importer, error) {
+	return listingImporter(files, ingest.URLFiles, ingest.OpenURLs)
+}
+
+// listingImporter returns what takes in files of which nothing is read but which URLs they know of.
+func listingImporter(files []string, check func([]string) error, open func(context.Context, []string, *scope.Directory, ingest.Options) (*ingest.Listing, error)) (importer, error) {
+	if err := check(files); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, c *crawl.Crawl, rules *scope.Directory, opt ingest.Options, run crawl.Options) (*imported, error) {
+		l, err := open(ctx, files, rules, opt)
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		r, err := c.ImportSightings(ctx, l, run)
+		if err != nil {
+			return nil, err
+		}
+		return newImported(r, l, r.Added), nil
+	}, nil
+}
+
+// newImported sums up what came of an import, pages are those that are known by it.
+func newImported(r *crawl.Imported, read interface {
+	Bytes() int64
+	Records() int64
+	Bad() int64
+	Left() map[string]int64
+}, pages int64) *imported {
+	left := read.Left()
+	for why, n := range r.Left {
+		left[why] += n
+	}
+	return &imported{
+		Records: r.Taken, Pages: pages, Bytes: read.Bytes(), Read: read.Records(), Known: r.Same, Bad: read.Bad(), Left: left,
+		Sites: r.Sites, Cycles: append([]store.Cycle{}, r.Cycles...), NewPages: r.NewPages, Interrupted: r.Interrupted,
+	}
+}
+
 // importing opens the store and has run take in what there is. Other commands can look into the store meanwhile.
-func importing(cmd *cobra.Command, cfg crawl.Config, defaults store.Rules, run importer, asJSON bool) error {
+func importing(cmd *cobra.Command, cfg crawl.Config, kind string, defaults store.Rules, run importer, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -155,14 +202,14 @@ func importing(cmd *cobra.Command, cfg crawl.Config, defaults store.Rules, run i
 	if err != nil {
 		return errors.Join(err, c.Close())
 	}
-	err = importInto(ctx, cmd, cfg.Dir, c, defaults, run, asJSON)
+	err = importInto(ctx, cmd, cfg.Dir, kind, c, defaults, run, asJSON)
 	c.HandBack()
 	close(ending)
 	server.Close(func() { c.DB().EndReads() })
 	return errors.Join(err, c.DB().EndReads(), c.Close())
 }
 
-func importInto(ctx context.Context, cmd *cobra.Command, dir string, c *crawl.Crawl, defaults store.Rules, run importer, asJSON bool) error {
+func importInto(ctx context.Context, cmd *cobra.Command, dir, kind string, c *crawl.Crawl, defaults store.Rules, run importer, asJSON bool) error {
 	rules, err := scope.NewDirectory(c.View(), defaults)
 	if err != nil {
 		return err
@@ -187,7 +234,7 @@ func importInto(ctx context.Context, cmd *cobra.Command, dir string, c *crawl.Cr
 	for _, why := range slices.Sorted(maps.Keys(r.Left)) {
 		fmt.Fprintf(tell, "forage: left out: %d %s\n", r.Left[why], why)
 	}
-	r.Seconds = time.Since(began).Seconds()
+	r.Kind, r.Seconds = kind, time.Since(began).Seconds()
 	if err := r.print(cmd.OutOrStdout(), asJSON); err != nil {
 		return err
 	}
@@ -230,7 +277,7 @@ func importProgress(w io.Writer, began time.Time) (show importShow) {
 		line("%s of %s read", bytesText(done), bytesText(total))
 	}
 	show.taken = func(p crawl.Progress) {
-		line("%d answers taken in (%.0f/s), %d pages", p.Fetched, float64(p.Fetched)/max(p.Elapsed.Seconds(), 1e-3), p.Pages)
+		line("%d records taken in (%.0f/s), %d pages read", p.Fetched, float64(p.Fetched)/max(p.Elapsed.Seconds(), 1e-3), p.Pages)
 	}
 	return show
 }

@@ -252,7 +252,7 @@ func (l *Ledger) introduce() error {
 func (l *Ledger) endStale() error {
 	var stale []*store.CycleRecord
 	if err := l.book.DB.SiteCyclesBack(l.site.ID, func(c *store.CycleRecord) bool {
-		if c.Cycle == l.rec.Cycle {
+		if c.Cycle == l.rec.Cycle || c.Kind == store.Import {
 			return true
 		}
 		if !c.Done {

@@ -58,7 +58,7 @@ func ReadPast(v *store.View, site store.SiteID, cycles int) (*Past, error) {
 		case c.Kind == store.FirstVisit:
 			p.First = c
 			return true
-		case !c.Done:
+		case !c.Done, c.Kind == store.Import:
 			return true
 		}
 		p.First = nil

@@ -252,7 +252,7 @@ func Finds(v *store.View, site store.SiteID) ([][]int, error) {
 func firstFinds(v *store.View, s *store.Site, c store.Cycle) (found [][]int, last store.Time, err error) {
 	var before []store.Cycle // the latest first
 	if err := v.SiteCyclesBack(s.ID, func(r *store.CycleRecord) bool {
-		if c == 0 || r.Cycle < c {
+		if (c == 0 || r.Cycle < c) && r.Kind != store.Import {
 			if last == 0 {
 				last = r.At
 			}

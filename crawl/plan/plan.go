@@ -107,11 +107,13 @@ func siteNamed(v *store.View, name string) (*store.Site, error) {
 	return s, nil
 }
 
-// Latest returns the latest cycle of a site, nil where there is none.
+// Latest returns the latest cycle of a site in which something was to be fetched, nil where there is none.
 func Latest(v *store.View, site store.SiteID) (last *store.CycleRecord, err error) {
 	err = v.SiteCyclesBack(site, func(c *store.CycleRecord) bool {
-		last = c
-		return false
+		if c.Kind != store.Import {
+			last = c
+		}
+		return last == nil
 	})
 	return last, err
 }
@@ -158,7 +160,7 @@ func documents(v *store.View, site store.SiteID, c store.Cycle) (old, failed int
 func (p *Plan) due(v *store.View, site store.SiteID, open *store.CycleRecord) (bool, error) {
 	since, full := 0, false // cycles since all documents were fetched
 	err := v.SiteCyclesBack(site, func(c *store.CycleRecord) bool {
-		if open == nil || c.Cycle != open.Cycle {
+		if c.Kind != store.Import && (open == nil || c.Cycle != open.Cycle) {
 			if c.Kind != store.Revisit {
 				full = true
 				return false
