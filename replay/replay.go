@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"forage/snap"
+	"forage/snap/render"
 )
 
 // Control is the path of the server's own page; it is never a document's.
@@ -25,29 +26,22 @@ const Control = "/-/replay"
 // A Server serves one history.
 type Server struct {
 	history *snap.History
-	lastmod bool
+	site    *render.Site
 	byPath  map[string]snap.ID // by canonical path
-	path    []string           // canonical path by ID
 
 	mu sync.Mutex // for switching versions
-	at atomic.Pointer[version]
+	at atomic.Pointer[snap.State]
 
 	requests, documents atomic.Int64
-}
-
-// version is a snapshot as it is served.
-type version struct {
-	*snap.State
-	times []int64 // by snapshot, up to this one
 }
 
 // New returns a server of h that stands at snapshot at. With lastmod its sitemaps tell when
 // each page last changed. It returns an error when h has no snapshot at.
 func New(h *snap.History, at int, lastmod bool) (*Server, error) {
-	s := &Server{history: h, lastmod: lastmod, byPath: map[string]snap.ID{}, path: make([]string, len(h.URLs))}
-	for id, u := range h.URLs {
-		s.path[id] = canonicalPath(u)
-		s.byPath[s.path[id]] = snap.ID(id)
+	s := &Server{history: h, site: render.New(h), byPath: map[string]snap.ID{}}
+	s.site.LastMod = lastmod
+	for id := range h.URLs {
+		s.byPath[s.site.Path(snap.ID(id))] = snap.ID(id)
 	}
 	return s, s.Switch(at)
 }
@@ -59,11 +53,7 @@ func (s *Server) Switch(k int) error {
 	if n := len(s.history.Snapshots); k < 0 || k >= n {
 		return fmt.Errorf("there is no snapshot %d: the history has %d, numbered from 0", k, n)
 	}
-	v := &version{State: s.history.At(k)}
-	for _, snapshot := range s.history.Snapshots[:k+1] {
-		v.times = append(v.times, snapshot.Time)
-	}
-	s.at.Store(v)
+	s.at.Store(s.history.At(k))
 	return nil
 }
 
@@ -98,13 +88,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := s.at.Load()
-	id, ok := s.byPath[canonicalPath(path)]
+	id, ok := s.byPath[render.Path(path)]
 	switch {
 	case ok && v.Alive[id]:
 		s.document(w, r, v, id)
 	case path == "/robots.txt":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Write(s.robots(v, "http://"+r.Host))
+		w.Write(s.site.Robots(v, "http://"+r.Host))
 	default:
 		http.NotFound(w, r)
 	}
@@ -127,18 +117,11 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 }
 
 // document answers with a document, or 304 where the request's validators still hold.
-func (s *Server) document(w http.ResponseWriter, r *http.Request, v *version, id snap.ID) {
+func (s *Server) document(w http.ResponseWriter, r *http.Request, v *snap.State, id snap.ID) {
 	if r.Method == http.MethodGet {
 		s.documents.Add(1)
 	}
-	changed := v.Version[id]
-	if s.lastmod && v.Flag[id] == snap.Sitemap { // it shows when what it lists changed
-		for _, u := range v.Links[id] {
-			changed = max(changed, v.Version[u])
-		}
-	}
-	etag := fmt.Sprintf(`"%d-%d"`, id, changed)
-	modified := time.Unix(v.times[changed], 0).UTC()
+	etag, modified := s.site.Version(v, id)
 	h := w.Header()
 	h.Set("ETag", etag)
 	h.Set("Last-Modified", modified.Format(http.TimeFormat))
@@ -146,7 +129,7 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, v *version, id
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	contentType, body := s.body(v, id, "http://"+r.Host)
+	contentType, body := s.site.Document(v, id, "http://"+r.Host)
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method == http.MethodGet {

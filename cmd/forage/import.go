@@ -88,7 +88,7 @@ killed goes on with the same command. It has the store to itself.`,
 			if maxBody <= 0 {
 				return usagef("--max-body wants more than 0")
 			}
-			run, err := importKinds[i].of(args[1:])
+			run, err := importKinds[i].of(cmd.Context(), args[1:])
 			var wrong *ingest.FileError
 			if errors.As(err, &wrong) || errors.Is(err, fs.ErrNotExist) {
 				return badInput(err)
@@ -115,35 +115,66 @@ killed goes on with the same command. It has the store to itself.`,
 // An importKind is one kind of files that can be imported.
 type importKind struct {
 	name string
-	of   func(files []string) (importer, error) // checks files, and returns what takes them in
+	of   func(ctx context.Context, files []string) (importer, error) // checks files, and returns what takes them in
 }
 
-var importKinds = []importKind{{"warc", warcImporter}, {"cdxj", indexImporter}, {"urls", urlImporter}}
+var importKinds = []importKind{{"warc", warcImporter}, {"cdxj", indexImporter}, {"urls", urlImporter}, {"snap", historyImporter}}
 
-func warcImporter(files []string) (importer, error) {
+func warcImporter(_ context.Context, files []string) (importer, error) {
 	paths, err := ingest.WARCFiles(files)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, c *crawl.Crawl, rules *scope.Directory, opt ingest.Options, run crawl.Options) (*imported, error) {
-		a, err := ingest.OpenArchive(ctx, paths, rules, opt)
-		if err != nil {
-			return nil, err
-		}
-		defer a.Close()
-		r, err := c.Import(ctx, a, run)
-		if err != nil {
-			return nil, err
-		}
-		return newImported(r, a, r.Pages-r.Copies), nil
-	}, nil
+	return captureImporter(func(ctx context.Context, rules *scope.Directory, opt ingest.Options) (captures, error) {
+		return ingest.OpenArchive(ctx, paths, rules, opt)
+	}), nil
 }
 
-func indexImporter(files []string) (importer, error) {
+func historyImporter(ctx context.Context, files []string) (importer, error) {
+	if err := ingest.HistoryFiles(ctx, files); err != nil {
+		return nil, err
+	}
+	return captureImporter(func(ctx context.Context, rules *scope.Directory, opt ingest.Options) (captures, error) {
+		return ingest.OpenHistories(ctx, files, rules, opt)
+	}), nil
+}
+
+// Captures are those of files that are being read.
+type captures interface {
+	crawl.Captures
+	tallied
+	Close()
+}
+
+// Tallied tells what was read of files.
+type tallied interface {
+	Bytes() int64
+	Records() int64
+	Bad() int64
+	Left() map[string]int64
+}
+
+// captureImporter returns what takes in the captures of files.
+func captureImporter(open func(context.Context, *scope.Directory, ingest.Options) (captures, error)) importer {
+	return func(ctx context.Context, c *crawl.Crawl, rules *scope.Directory, opt ingest.Options, run crawl.Options) (*imported, error) {
+		from, err := open(ctx, rules, opt)
+		if err != nil {
+			return nil, err
+		}
+		defer from.Close()
+		r, err := c.Import(ctx, from, run)
+		if err != nil {
+			return nil, err
+		}
+		return newImported(r, from, r.Pages-r.Copies), nil
+	}
+}
+
+func indexImporter(_ context.Context, files []string) (importer, error) {
 	return listingImporter(files, ingest.IndexFiles, ingest.OpenIndexes)
 }
 
-func urlImporter(files []string) (importer, error) {
+func urlImporter(_ context.Context, files []string) (importer, error) {
 	return listingImporter(files, ingest.URLFiles, ingest.OpenURLs)
 }
 
@@ -167,18 +198,13 @@ func listingImporter(files []string, check func([]string) error, open func(conte
 }
 
 // newImported sums up what came of an import, pages are those that are known by it.
-func newImported(r *crawl.Imported, read interface {
-	Bytes() int64
-	Records() int64
-	Bad() int64
-	Left() map[string]int64
-}, pages int64) *imported {
-	left := read.Left()
+func newImported(r *crawl.Imported, from tallied, pages int64) *imported {
+	left := from.Left()
 	for why, n := range r.Left {
 		left[why] += n
 	}
 	return &imported{
-		Records: r.Taken, Pages: pages, Bytes: read.Bytes(), Read: read.Records(), Known: r.Same, Bad: read.Bad(), Left: left,
+		Records: r.Taken, Pages: pages, Bytes: from.Bytes(), Read: from.Records(), Known: r.Same, Bad: from.Bad(), Left: left,
 		Sites: r.Sites, Cycles: append([]store.Cycle{}, r.Cycles...), NewPages: r.NewPages, Interrupted: r.Interrupted,
 	}
 }

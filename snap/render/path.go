@@ -1,4 +1,4 @@
-package replay
+package render
 
 import "strings"
 
@@ -10,10 +10,10 @@ const (
 	plain = unreserved + "!$&'()*+,;=:@/[]|"
 )
 
-// canonicalPath returns the form under which a path is served and looked up: escapes of
+// Path returns the form under which a path is served and looked up: escapes of
 // unreserved characters decoded, others in upper case, every byte outside plain escaped.
 // Paths that differ only in how they escape the same bytes are one.
-func canonicalPath(path string) string {
+func Path(path string) string {
 	var b strings.Builder
 	b.Grow(len(path))
 	for i := 0; i < len(path); i++ {
