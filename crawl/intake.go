@@ -626,7 +626,11 @@ func (im *intake) answered(d *store.Doc, j *job) (err error) {
 	}
 	if why := im.site.scope.Skip(d); why != "" && !(d.Main && d.Via == store.ViaNone) {
 		im.left["captures that the rules of their site leave out"]++
-		return nil
+		if d.State != store.Queued {
+			return nil
+		}
+		d.State, d.Reason = store.Skipped, why
+		return c.db.Put(d)
 	}
 	j.id, j.doc, j.work = d.ID, d, fetchNew
 	if d.Visits > 0 && (cy.rec.Kind == store.FirstVisit || ledger.IsOld(d, cy.rec.Cycle)) {

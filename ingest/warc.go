@@ -593,6 +593,8 @@ func (a *Archive) captureOf(within, rest string) (*crawl.Capture, error) {
 	switch kind := f[3]; {
 	case kind == "s" && f[12] == "":
 		c.Open = func() (*fetch.Answer, func(), error) { return nil, nil, nil }
+	case kind == "n" && c.Cycle != "":
+		c.Open = func() (*fetch.Answer, func(), error) { return a.unchanged(at) }
 	case kind == "s":
 		c.Open = func() (*fetch.Answer, func(), error) { return a.same(at, body) }
 	default:
@@ -658,6 +660,47 @@ func (a *Archive) answer(p place) (*fetch.Answer, func(), error) {
 		return nil, nil, nil
 	}
 	return answerOf(o.head, o), func() { a.close(o) }, nil
+}
+
+// mostBehind is how many records behind one are looked at for what is said of it: an archive of ours has it behind the request.
+const mostBehind = 3
+
+// unchanged returns the answer of a revisit of an archive of ours by which nothing had changed: its head, of which validators may be new, is in
+// the metadata.
+func (a *Archive) unchanged(p place) (_ *fetch.Answer, done func(), err error) {
+	p.length = 0 // what comes behind it is needed, too
+	o, err := a.open(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.close(o)
+	id := o.rec.Fields.Get("WARC-Record-ID")
+	if o.head != nil {
+		answer := answerOf(o.head, o)
+		answer.Body = nil // there is none, and the file is closed
+		return answer, func() {}, nil
+	}
+	for range mostBehind {
+		rec, err := o.rd.Next()
+		if err != nil {
+			break // whatever is wrong with that, nothing had changed
+		}
+		if rec.Type != warc.Metadata || rec.Fields.Get("WARC-Concurrent-To") != id {
+			continue
+		}
+		said, err := fields(rec)
+		if err != nil {
+			break
+		}
+		var b strings.Builder
+		for _, f := range said {
+			if strings.EqualFold(f.Name, "head") && !strings.HasPrefix(f.Value, "HTTP/") {
+				b.WriteString(f.Value + "\r\n")
+			}
+		}
+		return &fetch.Answer{Status: 304, Header: fetch.Header(b.String())}, func() {}, nil
+	}
+	return nil, nil, nil
 }
 
 // same returns an answer with the body of another one, and, where it has no head of its own, with that.

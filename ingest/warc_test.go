@@ -114,6 +114,7 @@ func told(t *testing.T, dir string, but ...string) string {
 		for _, l := range links {
 			lines = append(lines, fmt.Sprint(d.URL, " -", l.Kind, "-> ", urls[l.To], l.NoFollow, l.Off, l.Place))
 		}
+		lines = append(lines, fmt.Sprint(d.URL, " etag ", d.ETag, " modified ", d.LastModified))
 		lines = append(lines, fmt.Sprint("#", d.Depth, d.URL, " from ", urls[d.FoundOn], " by ", d.Via, d.ID))
 		lines = append(lines, fmt.Sprint(d.URL, " ", d.State, " ", d.Kind, " ", d.Reason, " ", d.Status, " ", d.Discovered != 0, " ", d.Cycle, d.New, " ", d.Visits, " ", d.Changes))
 		if err := db.Visits(d, func(v store.Visit) bool {
