@@ -133,7 +133,7 @@ func checkIndex(t *textFile) error {
 	var r warc.LineReader
 	return t.check(wantIndex, func(line string) bool {
 		_, ok, err := r.Read(line)
-		return ok || err == nil && strings.TrimSpace(line) != "" // a header is one, too
+		return ok || err == nil && strings.TrimSpace(line) != "" && line[0] != '#' // a header is one, too
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"forage/crawl"
 	"forage/crawl/plan"
@@ -193,7 +194,33 @@ func TestImportOfOwnArchive(t *testing.T) {
 	if a, b := told(t, got), told(t, live); a != b {
 		t.Errorf("the import differs:\n%s", differences(a, b))
 	}
-	t.Logf("%+v %+v", r, r.Result)
+	if r.Sites != 1 || len(r.Cycles) != len(h.Snapshots) || r.NewPages == 0 {
+		t.Errorf("imported %+v %+v", r, r.Result)
+	}
+	before := told(t, got)
+	if r := importWARC(t, got, folder); r.Taken != 0 || len(r.Cycles) != 0 || told(t, got) != before {
+		t.Errorf("imported once more: %+v", r)
+	}
+	// A revisit of the site as it was last: what budgeted cycles left, a full recrawl finds, of both the same; once more, nothing is new.
+	var found [2]int64
+	for i, dir := range []string{live, got} {
+		for k := range 2 {
+			cfg := config(dir)
+			cfg.At = millis(1_600_000_000_000 + int64(len(h.Snapshots)+k)*7*86_400_000)
+			c := openCrawl(t, cfg)
+			r, err := c.Revisit(t.Context(), plan.Plan{Full: true, Text: "all", Delay: new(time.Duration)}, crawl.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			closed(t, c)
+			if found[i] += r.NewPages; k == 1 && (r.NewPages != 0 || r.Unknown != 0 || r.Refetched == 0) {
+				t.Errorf("%s: a revisit of an unchanged site: %+v", dir, r)
+			}
+		}
+	}
+	if found[0] != found[1] {
+		t.Errorf("the crawl finds %d new pages more, the import %d", found[0], found[1])
+	}
 }
 
 var software = warc.Fields{{Name: "software", Value: "forage/1.0"}}

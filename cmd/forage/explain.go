@@ -68,7 +68,7 @@ func printExplanation(w io.Writer, e *report.Explanation) error {
 	}
 	if e.State != "unknown" {
 		if e.FoundOn == nil {
-			fmt.Fprintln(w, "  found     given by hand, or named by robots.txt")
+			fmt.Fprintln(w, "  found     given by hand, in a list or an index, or named by robots.txt")
 		} else {
 			fmt.Fprintf(w, "  found on  %s (%s)\n", *e.FoundOn, *e.Via)
 		}

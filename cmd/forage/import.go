@@ -45,6 +45,9 @@ type imported struct {
 	NewPages    int64            `json:"new_pages"`
 	Interrupted bool             `json:"interrupted"`
 	Seconds     float64          `json:"seconds"`
+
+	unit    string // what Records counts
+	listing bool   // nothing was read but which URLs there are
 }
 
 func importCmd() *cobra.Command {
@@ -60,18 +63,35 @@ func importCmd() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "import KIND FILE…",
-		Short: "Take web archives into a store, without fetching anything",
+		Short: "Take archives, their indexes, lists of URLs or histories into a store",
 		Long: `Import takes into a store what others have fetched, or know of. KIND is one of
 
   warc   the answers in web archives, forage's and others', plain or .gz, files or folders: pages,
          links, visits and what they say of changes are as if they had been crawled then
+  cdxj   indexes of archives, CDXJ or CDX, of pywb, Wayback or Common Crawl, in any order: what an
+         archive has seen as a page, feed or sitemap is known from its earliest date, and never new
+         afterwards; where it was led elsewhere, the URL is known
+  urls   lists of URLs, one a line; what stands behind a tab is passed over, and so are empty lines
+         and those that begin with #
+  snap   the history of a site, as 'forage export snap' writes it: each snapshot is a visit that
+         fetched everything, with bodies as 'forage replay' serves them; of a history by commits
+         (SNAP3) a snapshot a week
 
-The first captures of a site are its first visit, later ones are cycles that come back to it, at the
-times at which they were made: so 'forage revisit' knows from the start how often what changes.
-What pages link to and no file has waits in the queue, for 'forage crawl' or 'forage revisit', and is
-not new. Imported once more, the same files change nothing; an import that was interrupted or
-killed goes on with the same command. It has the store to itself.`,
-		Example:   "  forage import warc archive/*.warc.gz",
+Of cdxj and urls nothing is read but which URLs there are. They wait in the queue: 'forage crawl'
+reads them, 'forage revisit' within its budget. They are not new, as somebody knows of them; one that
+only a list has, and that is not there when it is read, is new if it comes to be later. Files may be
+.gz or .zst, and - is the standard input. A line that is broken is told of, and the rest taken in.
+
+Of warc and snap, the first captures of a site are its first visit, later ones are cycles that come
+back to it, at the times at which they were made: so 'forage revisit' knows from the start how often
+what changes. What pages link to and no file has waits in the queue, and is not new.
+
+Imported once more, the same files change nothing; an import that was interrupted or killed goes on
+with the same command. Nothing is fetched. It has the store to itself.`,
+		Example: "  forage import warc archive/*.warc.gz\n" +
+			"  forage import cdxj index.cdxj.gz\n" +
+			"  forage import urls urls.txt.zst\n" +
+			"  forage import snap site.snap.gz",
 		Args:      arguments(cobra.MinimumNArgs(2)),
 		ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,7 +127,7 @@ killed goes on with the same command. It has the store to itself.`,
 	f.StringArrayVar(&rules.Include, "include", nil, "of new sites, take in only URLs that match this regular expression (repeatable)")
 	f.StringArrayVar(&rules.Exclude, "exclude", nil, "of new sites, do not take in URLs that match this regular expression (repeatable; wins)")
 	f.StringSliceVar(&rules.IgnoreParams, "ignore-params", nil, "of new sites, query parameters that do not tell pages apart, such as utm_*")
-	f.Var(&maxBody, "max-body", "bytes read of a page; the rest is cut")
+	f.Var(&maxBody, "max-body", "bytes read of a page of an archive; the rest is cut")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
 }
@@ -125,7 +145,7 @@ func warcImporter(_ context.Context, files []string) (importer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return captureImporter(func(ctx context.Context, rules *scope.Directory, opt ingest.Options) (captures, error) {
+	return captureImporter("capture", func(ctx context.Context, rules *scope.Directory, opt ingest.Options) (captures, error) {
 		return ingest.OpenArchive(ctx, paths, rules, opt)
 	}), nil
 }
@@ -134,7 +154,7 @@ func historyImporter(ctx context.Context, files []string) (importer, error) {
 	if err := ingest.HistoryFiles(ctx, files); err != nil {
 		return nil, err
 	}
-	return captureImporter(func(ctx context.Context, rules *scope.Directory, opt ingest.Options) (captures, error) {
+	return captureImporter("document", func(ctx context.Context, rules *scope.Directory, opt ingest.Options) (captures, error) {
 		return ingest.OpenHistories(ctx, files, rules, opt)
 	}), nil
 }
@@ -154,8 +174,8 @@ type tallied interface {
 	Left() map[string]int64
 }
 
-// captureImporter returns what takes in the captures of files.
-func captureImporter(open func(context.Context, *scope.Directory, ingest.Options) (captures, error)) importer {
+// captureImporter returns what takes in the captures of files, unit is what people call one.
+func captureImporter(unit string, open func(context.Context, *scope.Directory, ingest.Options) (captures, error)) importer {
 	return func(ctx context.Context, c *crawl.Crawl, rules *scope.Directory, opt ingest.Options, run crawl.Options) (*imported, error) {
 		from, err := open(ctx, rules, opt)
 		if err != nil {
@@ -166,7 +186,9 @@ func captureImporter(open func(context.Context, *scope.Directory, ingest.Options
 		if err != nil {
 			return nil, err
 		}
-		return newImported(r, from, r.Pages-r.Copies), nil
+		sum := newImported(r, from, r.Pages-r.Copies)
+		sum.unit = unit
+		return sum, nil
 	}
 }
 
@@ -193,7 +215,9 @@ func listingImporter(files []string, check func([]string) error, open func(conte
 		if err != nil {
 			return nil, err
 		}
-		return newImported(r, l, r.Added), nil
+		sum := newImported(r, l, r.Added)
+		sum.unit, sum.listing = "URL", true
+		return sum, nil
 	}, nil
 }
 
@@ -274,7 +298,13 @@ func (r *imported) print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, r)
 	}
-	text := fmt.Sprintf("%s taken in of %s: %s, %s at %s", plural(r.Records, "record"), bytesText(r.Bytes), plural(r.Pages, "page"), plural(int64(len(r.Cycles)), "cycle"), plural(int64(r.Sites), "site"))
+	var text string
+	if r.listing {
+		text = fmt.Sprintf("%s taken in of %s: %d became known", plural(r.Records, r.unit), bytesText(r.Bytes), r.Pages)
+	} else {
+		text = fmt.Sprintf("%s taken in of %s: %s", plural(r.Records, r.unit), bytesText(r.Bytes), plural(r.Pages, "page"))
+	}
+	text += fmt.Sprintf(", %s at %s", plural(int64(len(r.Cycles)), "cycle"), plural(int64(r.Sites), "site"))
 	if r.Known > 0 {
 		text += fmt.Sprintf("; %d were known", r.Known)
 	}
@@ -300,6 +330,10 @@ func importProgress(w io.Writer, began time.Time) (show importShow) {
 		}
 	}
 	show.read = func(done, total int64) {
+		if total < done { // the standard input
+			line("%s read", bytesText(done))
+			return
+		}
 		line("%s of %s read", bytesText(done), bytesText(total))
 	}
 	show.taken = func(p crawl.Progress) {

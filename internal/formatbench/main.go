@@ -1,5 +1,5 @@
-// Formatbench measures what it takes to keep what a crawl fetches and to write it in formats of others, and prints beside each figure what
-// is asked of it.
+// Formatbench measures what it takes to keep what a crawl fetches, to write it in formats of others, and to take in what is in these, and
+// prints beside each figure what is asked of it.
 //
 //	go run ./internal/formatbench
 //	go run ./internal/formatbench -only parquet -quick
@@ -56,6 +56,8 @@ func (b *bench) rows() []asked.Row {
 		{Name: "parquet", Run: b.parquet},
 		{Name: "cdxj", Run: b.cdxj},
 		{Name: "size", Run: b.size},
+		{Name: "import-warc", Run: b.importWARC},
+		{Name: "import-cdxj", Run: b.importCDXJ},
 	}
 }
 

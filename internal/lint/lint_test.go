@@ -93,7 +93,7 @@ var imports = map[string]string{
 	"internal/crawlbench":  "",
 	"internal/asked":       "",
 	"internal/scalebench":  "internal/asked",
-	"internal/formatbench": "graph internal/asked store",
+	"internal/formatbench": "graph internal/asked store warc",
 	"internal/formatcheck": "internal/shared",
 	"internal/watchbench":  "internal/asked internal/atomicfile",
 	"internal/software":    "",
