@@ -81,7 +81,7 @@ bench-scale: ## how far one machine goes, beside what is asked: an hour or more;
 bench-watch: ## what the service takes and how soon it tells, beside what is asked: half an hour; ONLY= names one row, QUICK=1 divides sizes by ten
 	go run ./internal/watchbench $(if $(ONLY),-only $(ONLY)) $(if $(QUICK),-quick)
 
-bench-formats: ## what it takes to keep what is fetched and to write it in formats of others, beside what is asked: minutes; ONLY= names one row, QUICK=1 divides sizes by ten
+bench-formats: ## what it takes to keep what is fetched and to write it in formats of others, and to take in what is in these, beside what is asked: minutes; ONLY= names one row, QUICK=1 divides sizes by ten
 	go run ./internal/formatbench $(if $(ONLY),-only $(ONLY)) $(if $(QUICK),-quick)
 
 accept-formats: ## what is written in formats of others, from outside: crawled, killed 50 times, read by warcio, jwarc, pywb, DuckDB (CONTRIBUTING.md)

@@ -115,7 +115,7 @@ func TestForeignArchives(t *testing.T) {
 				t.Fatal(err)
 			}
 			slices.Sort(got)
-			if c.want != nil && len(c.want) > 0 && !slices.Equal(got, c.want) {
+			if len(c.want) > 0 && !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			if err := cr.DB().Check(func(p store.Problem) { t.Error(p) }); err != nil {

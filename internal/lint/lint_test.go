@@ -247,16 +247,17 @@ func TestDecisionsArePure(t *testing.T) {
 // ownFiles are the packages that make files in another way than by internal/atomicfile, each with
 // its reason. What a command says it has written must be on the disk.
 var ownFiles = map[string]string{
-	"archive":             "its files grow for days: they are synced before each commit of the store, the folder when one is made or closed",
-	"internal/atomicfile": "is that way",
-	"store":               "the database syncs its own; the lock and copies of readers need not last; a backup is a folder, synced as one",
-	"source":              "the journal grows line by line and is synced with the tables",
-	"graph/arcs":          "sorts in temporary files",
-	"cover/sets":          "covers in temporary files",
-	"cmd/forage":          "--report-skipped grows line by line and is synced at its end; the demo's folder is temporary",
-	"internal/crawlbench": "measures",
-	"internal/realsites":  "sets up servers",
-	"internal/disktest":   "makes disks",
+	"archive":              "its files grow for days: they are synced before each commit of the store, the folder when one is made or closed",
+	"internal/atomicfile":  "is that way",
+	"store":                "the database syncs its own; the lock and copies of readers need not last; a backup is a folder, synced as one",
+	"source":               "the journal grows line by line and is synced with the tables",
+	"graph/arcs":           "sorts in temporary files",
+	"cover/sets":           "covers in temporary files",
+	"cmd/forage":           "--report-skipped grows line by line and is synced at its end; the demo's folder is temporary",
+	"internal/crawlbench":  "measures",
+	"internal/formatbench": "measures",
+	"internal/realsites":   "sets up servers",
+	"internal/disktest":    "makes disks",
 }
 
 func TestFilesAreSynced(t *testing.T) {
