@@ -260,6 +260,9 @@ func (a *answer) document() {
 	if told && !a.sighted || d.FirstSeen == 0 {
 		d.FirstSeen, d.Cycle = now, c.rec.Cycle
 	}
+	if a.sighted {
+		d.FirstSeen = min(d.FirstSeen, now) // of two archives the one that is read may have it earlier
+	}
 	repeated, stood := d.DuplicateOf, d.Stands
 	a.wasCopy = d.Repeats()
 	d.DuplicateOf, d.Stands = graph.None, false

@@ -413,3 +413,40 @@ func TestInterruptedListing(t *testing.T) {
 		t.Errorf("what was interrupted differs:\n%s", differences(a, b))
 	}
 }
+
+// TestArchiveAfterIndex: of what an index and an archive have, the earlier date holds, whichever is imported first.
+func TestArchiveAfterIndex(t *testing.T) {
+	archive := record("response", "http://x.test/", "2013-01-01T00:00:00Z", "", page("home", "/a")) + record("response", "http://x.test/a", "2015-01-01T00:00:00Z", "", page("a"))
+	index := "k 2014 {\"url\": \"http://x.test/\", \"mime\": \"text/html\", \"status\": \"200\"}\nk 2014 {\"url\": \"http://x.test/a\", \"mime\": \"text/html\", \"status\": \"200\"}\n"
+	for _, first := range []string{"index", "archive"} {
+		dir := t.TempDir()
+		takes := []func(){
+			func() { importListing(t, config(dir), OpenIndexes, written(t, "index", index)) },
+			func() { importWARC(t, dir, written(t, "x.warc", archive)) },
+		}
+		if first == "archive" {
+			slices.Reverse(takes)
+		}
+		for _, take := range takes {
+			take()
+		}
+		db, err := store.Open(dir, store.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		got := map[string]int{}
+		if err := db.Docs(func(d *store.Doc) bool {
+			got[d.URL] = time.Unix(d.FirstSeen, 0).UTC().Year()
+			if d.New != store.NotNew || d.Kind != store.Page {
+				t.Errorf("%s first: %s is %v, new %v", first, d.URL, d.Kind, d.New)
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 2 || got["http://x.test/"] != 2013 || got["http://x.test/a"] != 2014 {
+			t.Errorf("%s first: seen first in %v, want 2013 and 2014", first, got)
+		}
+	}
+}

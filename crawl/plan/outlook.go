@@ -84,6 +84,11 @@ func (o *Outlook) choose(v *store.View, now Conditions, p *Plan, sites []*store.
 		if s.State == store.SiteFailed {
 			continue
 		}
+		if last, err := Latest(v, s.ID); err != nil {
+			return err
+		} else if last == nil && s.CrawledAt == 0 && s.State == store.SiteCrawling { // known from a list alone: it has a first visit to come
+			continue
+		}
 		c, over, err := p.cycle(v, s.ID, now.Now, now.Running != nil && now.Running(s.ID))
 		if err != nil {
 			return err
