@@ -26,6 +26,7 @@ type Extractor struct {
 	stack []open
 	refs  []ref    // of links, in page order
 	media []ref    // of embeds
+	needs []need   // of requisites
 	urls  []byte   // the identities, one after another
 	ends  []int    // where each of them ends in urls; -1: no URL
 	attrs []byte   // unescaped attribute values
@@ -35,6 +36,7 @@ type Extractor struct {
 
 	actions  bool             // Options.Actions
 	paths    bool             // Options.Paths
+	requires bool             // Options.Requisites
 	room     func(int64) bool // Options.Room
 	sketches bool             // Options.Simhash
 	sketch   simhash.Sketch
@@ -53,6 +55,7 @@ type Extractor struct {
 	titleSeen bool
 	titleNow  bool      // the next raw text is the title
 	scriptLD  bool      // the next raw text is JSON-LD
+	styleNow  bool      // the next raw text is CSS of which the requisites are wanted
 	agent     string    // robots rules for it count
 	header    use.Rules // of X-Robots-Tag
 	licenses  [][]byte  // what rel=license leads to, yet to be resolved
@@ -87,7 +90,7 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 		x.self = id
 		x.base.set(id)
 	}
-	x.actions, x.paths, x.room = o.Actions, o.Paths, o.Room
+	x.actions, x.paths, x.room, x.requires = o.Actions, o.Paths, o.Room, o.Requisites
 	if x.sketches = o.Simhash; o.Simhash {
 		x.sketch.Reset()
 	}
@@ -108,6 +111,7 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 	rules := x.header | p.Said.Rules
 	p.NoFollow, p.NoIndex = rules&use.NoFollow != 0, rules&use.NoIndex != 0
 	x.resolve(o)
+	x.resolveNeeds()
 	x.resolveLicenses()
 	x.layOut()
 	if o.Simhash {
@@ -118,10 +122,10 @@ func (x *Extractor) Extract(body []byte, o Options) *Page {
 
 func (x *Extractor) reset() {
 	p := &x.page
-	*p = Page{Links: p.Links[:0], Embeds: p.Embeds[:0], nodes: p.nodes[:0], Refresh: -1, Layout: Layout{Rows: p.Layout.Rows[:0]}}
-	x.stack, x.refs, x.media, x.urls, x.ends, x.attrs = x.stack[:0], x.refs[:0], x.media[:0], x.urls[:0], x.ends[:0], x.attrs[:0]
+	*p = Page{Links: p.Links[:0], Embeds: p.Embeds[:0], Requisites: p.Requisites[:0], nodes: p.nodes[:0], Refresh: -1, Layout: Layout{Rows: p.Layout.Rows[:0]}}
+	x.stack, x.refs, x.media, x.needs, x.urls, x.ends, x.attrs = x.stack[:0], x.refs[:0], x.media[:0], x.needs[:0], x.urls[:0], x.ends[:0], x.attrs[:0]
 	x.baseSeen, x.svg, x.inert, x.anchor, x.moved = false, 0, 0, -1, -1
-	x.titleSeen, x.titleNow, x.scriptLD = false, false, false
+	x.titleSeen, x.titleNow, x.scriptLD, x.styleNow = false, false, false, false
 	x.block, x.latest, x.longest, x.rows = block{}, -1, [2]block{}, x.rows[:0]
 	x.docs = noDate
 	x.header, x.licenses = 0, x.licenses[:0]
@@ -206,12 +210,14 @@ func (x *Extractor) rawText(text []byte) {
 		}
 	case x.scriptLD:
 		x.published(ldDate(text), ldRank)
+	case x.styleNow:
+		x.styles(text)
 	}
-	x.titleNow, x.scriptLD = false, false
+	x.titleNow, x.scriptLD, x.styleNow = false, false, false
 }
 
 func (x *Extractor) endTag() {
-	x.titleNow, x.scriptLD = false, false
+	x.titleNow, x.scriptLD, x.styleNow = false, false, false
 	switch x.s.tag {
 	case tagA:
 		x.closeAnchor()
@@ -233,7 +239,7 @@ func (x *Extractor) closeAnchor() {
 
 func (x *Extractor) startTag(embeds bool) {
 	s := &x.s
-	x.titleNow, x.scriptLD = false, false
+	x.titleNow, x.scriptLD, x.styleNow = false, false, false
 	if !inline(s.tag) {
 		x.breakText()
 	}
@@ -247,6 +253,9 @@ func (x *Extractor) startTag(embeds bool) {
 	switch s.tag {
 	case tagInput, tagTextarea, tagSelect:
 		x.field()
+	}
+	if x.requires {
+		x.require()
 	}
 	switch s.tag {
 	case tagA:
@@ -293,11 +302,13 @@ func (x *Extractor) startTag(embeds bool) {
 		x.titleNow = x.svg == 0
 	case tagSVG:
 		x.svg++
+	case tagStyle:
+		x.styleNow = x.requires
 	case tagScript:
 		switch t := s.attr(attrType); {
 		case equalFold(bytes.TrimSpace(t), "application/ld+json"):
 			x.scriptLD = true
-		case len(t) == 0, hasToken(t, "module"), bytes.Contains(bytes.ToLower(t), []byte("javascript")), bytes.Contains(bytes.ToLower(t), []byte("ecmascript")):
+		case runs(t):
 			x.page.Scripts++
 		}
 		if embeds {

@@ -69,6 +69,7 @@ type Options struct {
 	Agent        string   // product token: robots rules for it count, those for others do not
 	IgnoreParams []string // parameters dropped from links, as DropParams takes them
 	Embeds       bool     // resolve what the page embeds, too
+	Requisites   bool     // tell what the page needs to look right
 	Actions      bool     // tell which links act
 	Simhash      bool     // work out Page.Simhash
 	Paths        bool     // keep what Page.Path needs: up to some hundred bytes for each element around a link
@@ -98,6 +99,8 @@ type Page struct {
 	Truncated bool     // more than a limit allows was there
 	Layout    Layout
 	Simhash   uint64 // of the text that Layout counts as the page's own; 0: it is too short; only with Options.Simhash
+
+	Requisites []Requisite // each once, in the order of the page; only with Options.Requisites
 
 	text  []byte // the body in UTF-8
 	nodes []node

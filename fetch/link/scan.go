@@ -26,10 +26,13 @@ const (
 	tagA         name = 'a'
 	tagArea      name = 'a' | 'r'<<8 | 'e'<<16 | 'a'<<24
 	tagAudio     name = 'a' | 'u'<<8 | 'd'<<16 | 'i'<<24 | 'o'<<32
+	tagBody      name = 'b' | 'o'<<8 | 'd'<<16 | 'y'<<24
 	tagBase      name = 'b' | 'a'<<8 | 's'<<16 | 'e'<<24
 	tagEmbed     name = 'e' | 'm'<<8 | 'b'<<16 | 'e'<<24 | 'd'<<32
+	tagFeImage   name = 'f' | 'e'<<8 | 'i'<<16 | 'm'<<24 | 'a'<<32 | 'g'<<40 | 'e'<<48
 	tagFrame     name = 'f' | 'r'<<8 | 'a'<<16 | 'm'<<24 | 'e'<<32
 	tagIframe    name = 'i' | 'f'<<8 | 'r'<<16 | 'a'<<24 | 'm'<<32 | 'e'<<40
+	tagImage     name = 'i' | 'm'<<8 | 'a'<<16 | 'g'<<24 | 'e'<<32
 	tagImg       name = 'i' | 'm'<<8 | 'g'<<16
 	tagInput     name = 'i' | 'n'<<8 | 'p'<<16 | 'u'<<24 | 't'<<32
 	tagLink      name = 'l' | 'i'<<8 | 'n'<<16 | 'k'<<24
@@ -42,6 +45,11 @@ const (
 	tagSource    name = 's' | 'o'<<8 | 'u'<<16 | 'r'<<24 | 'c'<<32 | 'e'<<40
 	tagStyle     name = 's' | 't'<<8 | 'y'<<16 | 'l'<<24 | 'e'<<32
 	tagSVG       name = 's' | 'v'<<8 | 'g'<<16
+	tagUse       name = 'u' | 's'<<8 | 'e'<<16
+	tagTable     name = 't' | 'a'<<8 | 'b'<<16 | 'l'<<24 | 'e'<<32
+	tagTbody     name = 't' | 'b'<<8 | 'o'<<16 | 'd'<<24 | 'y'<<32
+	tagTfoot     name = 't' | 'f'<<8 | 'o'<<16 | 'o'<<24 | 't'<<32
+	tagThead     name = 't' | 'h'<<8 | 'e'<<16 | 'a'<<24 | 'd'<<32
 	tagTemplate  name = 't' | 'e'<<8 | 'm'<<16 | 'p'<<24 | 'l'<<32 | 'a'<<40 | 't'<<48 | 'e'<<56
 	tagTextarea  name = 't' | 'e'<<8 | 'x'<<16 | 't'<<24 | 'a'<<32 | 'r'<<40 | 'e'<<48 | 'a'<<56
 	tagTitle     name = 't' | 'i'<<8 | 't'<<16 | 'l'<<24 | 'e'<<32
@@ -64,6 +72,8 @@ const (
 	keyData      name = 'd' | 'a'<<8 | 't'<<16 | 'a'<<24
 	keyAlt       name = 'a' | 'l'<<8 | 't'<<16
 	keyTitle     name = tagTitle
+	keyAs        name = 'a' | 's'<<8
+	keyStyle     name = tagStyle
 	keyOnclick   name = 'o' | 'n'<<8 | 'c'<<16 | 'l'<<24 | 'i'<<32 | 'c'<<40 | 'k'<<48
 	keyCharset   name = 'c' | 'h'<<8 | 'a'<<16 | 'r'<<24 | 's'<<32 | 'e'<<40 | 't'<<48
 	longestShort      = 8
@@ -97,6 +107,9 @@ const (
 	attrConfirm
 	attrTurboMethod
 	attrTurboConfirm
+	attrStyle
+	attrAs
+	attrBackground
 	numAttrs
 )
 
@@ -391,6 +404,8 @@ func attrOf(key []byte) int {
 			return attrHTTPEquiv
 		case len(key) == 10 && equalFold(key, "xlink:href"):
 			return attrXlinkHref
+		case len(key) == 10 && equalFold(key, "background"):
+			return attrBackground
 		case len(key) == 11 && equalFold(key, "imagesrcset"):
 			return attrImageSrcset
 		case len(key) == 14 && equalFold(key, "shadowrootmode"):
@@ -443,6 +458,10 @@ func attrOf(key []byte) int {
 		return attrCharset
 	case keyOnclick:
 		return attrOnclick
+	case keyStyle:
+		return attrStyle
+	case keyAs:
+		return attrAs
 	}
 	return -1
 }
