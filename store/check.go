@@ -64,7 +64,7 @@ func (v *View) checkEach(report func(Problem)) error {
 
 // further are the passes that sound makes too, after the documents.
 func (c *checker) further() []func() error {
-	return []func() error{c.history, c.records, c.summaries, c.hosts, c.digests, c.captures, c.events, c.counters}
+	return []func() error{c.history, c.records, c.summaries, c.hosts, c.digests, c.captures, c.requisites, c.events, c.counters}
 }
 
 // Repair checks the store and mends what it finds: a document that cannot be read is fetched
@@ -772,6 +772,7 @@ func (c *checker) counters() error {
 			have = new(Counters)
 		}
 		want.Fetches, want.Bytes, want.Errors = have.Fetches, have.Bytes, have.Errors
+		want.Requisites, want.RequisiteBytes = have.Requisites, have.RequisiteBytes
 		if err != nil || *have != *want {
 			c.problem(set(key(tableCounters, uint32(site)), counterFields.Encode(want)), "counters of site %d are %s, want %s", site, have.text(), want.text())
 		}

@@ -49,6 +49,9 @@ type CycleRecord struct {
 	Content   int64 // of New, pages of class ContentPage
 	Moved     int64 // pages found to be others at a new URL
 
+	Requisites     int64 // answers to requests for what pages need, which are not of Fetched
+	RequisiteBytes int64 // of Bytes, received with them
+
 	// Of a cycle that was to find a share of what is new, in thousandths of a page: what was expected of the
 	// documents that the policy named, and of all others.
 	Foreseen, Unseen int64
@@ -78,6 +81,8 @@ var cycleFields = record.New(
 	record.Uint(20, func(c *CycleRecord) *int64 { return &c.Moved }),
 	record.Uint(21, func(c *CycleRecord) *int64 { return &c.Foreseen }),
 	record.Uint(22, func(c *CycleRecord) *int64 { return &c.Unseen }),
+	record.Uint(23, func(c *CycleRecord) *int64 { return &c.Requisites }),
+	record.Uint(24, func(c *CycleRecord) *int64 { return &c.RequisiteBytes }),
 )
 
 func decodeCycle(site SiteID, c Cycle, b []byte) (*CycleRecord, error) {

@@ -42,6 +42,8 @@ const (
 	tablePayload    = 'A' // SHA-1 of a body (20 bytes) → where in the archive it is
 	tableCapture    = 'B' // id → where in the archive its body is, as of its last answer that had one
 	tableText       = 'C' // id → where among the texts that of its last answer is
+	tableRequisite  = 'E' // site, host, 0, id of a page, hash (12 bytes) → what it needs and that waits to be fetched
+	tableKnown      = 'D' // hash (12 bytes) → nothing: what a page has needed at some time
 	tableDelivery   = 'W' // name of a target, 0 → record of it; name of a target, 0, number (8 bytes) → of an event for it
 )
 

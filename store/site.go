@@ -119,12 +119,15 @@ type Counters struct {
 	New      int64            // pages that are new for certain, duplicates left out
 	Gone     int64            // pages and lists that are gone
 	Fetches  int64            // answers to requests for documents
-	Bytes    int64            // received with them
+	Bytes    int64            // received with them and what pages need
 	Errors   int64            // fetches that failed
 	Distinct int64            // pages that lists have: see Doc.IsListed
 	Hollow   int64            // pages with the body that the site gives for what is not there
 	Actions  int64            // documents skipped by ReasonAction
 	LeftOut  int64            // pages, feeds and sitemaps that rules leave out which came later
+
+	Requisites     int64 // answers to requests for what pages need, which are not of Fetches
+	RequisiteBytes int64 // of Bytes, received with them
 }
 
 // Shell reports whether the home page is all that a site gives, whatever it is asked for.
@@ -219,6 +222,8 @@ var counterFields = record.New(func() (all []record.Field[Counters]) {
 		record.Int(38, func(c *Counters) *int64 { return &c.Hollow }),
 		record.Int(39, func(c *Counters) *int64 { return &c.LeftOut }),
 		record.Int(40, func(c *Counters) *int64 { return &c.Actions }),
+		record.Int(41, func(c *Counters) *int64 { return &c.Requisites }),
+		record.Int(42, func(c *Counters) *int64 { return &c.RequisiteBytes }),
 	)
 }()...)
 

@@ -97,6 +97,7 @@ type DB struct {
 	sites     map[SiteID][]byte      // as stored
 	past      map[SiteID]*PastCycles // condensed in this window
 	summaries map[SiteID]*summarised // of sites that were written to
+	wanted    map[RequisiteHash]bool // those of this window, and some of earlier ones
 
 	events
 
@@ -468,6 +469,9 @@ func (db *DB) Commit() error {
 	clear(db.past)
 	if len(db.counters) > keptCounters { // none of them is newer than what is stored
 		db.counters = map[SiteID]*Counters{}
+	}
+	if len(db.wanted) > mostWanted {
+		db.wanted = nil
 	}
 	if len(db.summaries) > 1<<16 { // a bound for stores of very many sites; in a window they know what it has noted
 		clear(db.summaries)

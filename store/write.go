@@ -245,6 +245,22 @@ func (db *DB) Count(site SiteID, fetches, bytes, errors int64) error {
 	return nil
 }
 
+// CountRequisites adds to what a site has cost for what its pages need: answers and bytes received.
+func (db *DB) CountRequisites(site SiteID, answers, bytes int64) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	c, err := db.counts(site)
+	if err != nil {
+		return err
+	}
+	c.Requisites += answers
+	c.RequisiteBytes += bytes
+	c.Bytes += bytes
+	db.dirty[site] = true
+	db.window()
+	return nil
+}
+
 // Counters returns the counts of a site, writes of this window included.
 func (db *DB) Counters(site SiteID) (*Counters, error) {
 	db.mu.Lock()
