@@ -318,6 +318,7 @@ func (a *answer) document() {
 	c.seen.links += len(links)
 	a.relink(links, wasGone)
 	if kind == store.Page {
+		a.require()
 		told = a.sameAs(tells, repeated, stood, told)
 		a.passOn()
 		a.tell(first, told)

@@ -18,6 +18,7 @@ const (
 	fetchOld                // an old document, again
 	fetchRobots             // the robots.txt of an origin
 	fetchProbe              // a path that should not exist
+	fetchNeed               // what a page needs to look right, see requisites.go
 )
 
 // An item is one request to be made.
@@ -28,6 +29,8 @@ type item struct {
 	id      graph.Node // of the document
 	doc     *store.Doc // what is known of it, from the moment that it is offered
 	origin  *origin    // of fetchRobots and fetchProbe
+	line    *needLine  // where it is in line as a requisite, or for the sake of one; nil: it is in a backlog
+	need    *need      // of fetchNeed
 	asks    *question  // of fetchProbe: what is to be found out; nil: what the site says of what is not there
 }
 
@@ -60,23 +63,28 @@ func (c *cycle) backlog(name string) *backlog {
 		}
 	}
 	b := &backlog{cycle: c, host: h, last: c.from - 1, wait: wait{first: graph.None}} // the one before 0 is graph.None
-	alone, fresh := len(h.backlogs) == 0, len(h.backlogs)+len(h.turns) == 0
+	alone, fresh := len(h.backlogs) == 0, h.unasked()
 	h.backlogs = append(h.backlogs, b)
 	c.backlogs = append(c.backlogs, b)
 	h.joined = !alone
 	switch {
 	case fresh:
-		var from time.Time
-		if c.resumed { // a power cut leaves no trace of the last requests
-			from = c.began.Add(c.delay())
-		}
-		c.crawl().fail(h.restore(c.crawl(), c.site.Rules.Robots != "ignore", from))
+		c.restore(h)
 	case h.givenUp != "": // by other cycles: this one finds out for itself
 		l.askAgain(h)
 	}
 	l.setDelay(h)
 	l.admit(c, h)
 	return b
+}
+
+// restore brings the politeness of an earlier run back, at a host that nobody asks yet.
+func (c *cycle) restore(h *host) {
+	var from time.Time
+	if c.resumed { // a power cut leaves no trace of the last requests
+		from = c.began.Add(c.delay())
+	}
+	c.crawl().fail(h.restore(c.crawl(), c.site.Rules.Robots != "ignore", from))
 }
 
 // backlogOf is the cycle's backlog at the host of a document.
@@ -88,6 +96,9 @@ func (b *backlog) add(n int) {
 	b.pending += n
 	if b.host.givenUp == "" {
 		b.cycle.lineUp(n)
+	}
+	if n < 0 && len(b.host.needs) > 0 { // the turn that documents leave
+		b.cycle.loop().wake(b.host)
 	}
 	b.cycle.touch()
 }
@@ -318,18 +329,23 @@ const turns = 8
 // Fill gives out items of a host for the frontier.
 func (l *Loop) Fill(id frontier.Host, max int, into []item) (given []item) {
 	h := l.hosts.byID[id]
-	if h.blocked || h.givenUp != "" || h.waits || len(h.backlogs) == 0 {
+	if h.blocked || h.givenUp != "" || h.waits || len(h.backlogs)+len(h.needs) == 0 {
 		return into
 	}
-	n := len(into) + max
+	from, n := len(into), len(into)+max
 	defer func() {
+		if len(given) == from && !h.blocked {
+			given = h.fillNeeds(min(n, from+fewNeeds), given)
+		}
 		if len(given) == 0 && !h.blocked && !slices.ContainsFunc(h.backlogs, func(b *backlog) bool { return b.cycle.crowded }) {
 			l.acquainted(h) // nothing there is to be asked for, whatever room there is
 		}
 	}()
 	// Sites that share a host share its turns: each gives its part, and those that have more fill
 	// up what others leave.
-	h.backlogs = append(h.backlogs[1:], h.backlogs[0])
+	if len(h.backlogs) > 1 {
+		h.backlogs = append(h.backlogs[1:], h.backlogs[0])
+	}
 	some := make([]*backlog, 0, len(h.backlogs))
 	for _, b := range h.backlogs {
 		if !b.cycle.stopped() {
@@ -359,10 +375,16 @@ func (l *Loop) Fill(id frontier.Host, max int, into []item) (given []item) {
 // Spill takes items back, to the front of their backlogs. A request for robots.txt is made anew
 // when the document is offered for which it was to be made.
 func (l *Loop) Spill(id frontier.Host, items []item) {
-	if slices.ContainsFunc(items, func(it item) bool { return !it.isDocument() }) {
+	if slices.ContainsFunc(items, func(it item) bool { return it.work == fetchRobots || it.work == fetchProbe }) {
 		l.hosts.byID[id].blocked = false // until it is offered again others may have their turn
 	}
 	items = slices.DeleteFunc(slices.Clone(items), func(it item) bool { return it.work == fetchRobots })
+	for _, it := range slices.Backward(items) {
+		if it.line != nil {
+			it.line.front = slices.Insert(it.line.front, 0, it)
+		}
+	}
+	items = slices.DeleteFunc(items, func(it item) bool { return it.line != nil })
 	for end := len(items); end > 0; { // row by row of one backlog, the last first
 		b, from := items[end-1].backlog, end-1
 		for from > 0 && items[from-1].backlog == b {

@@ -211,6 +211,9 @@ func (v *budgetedCycle) idle() (over bool, err error) {
 			return false, err
 		}
 	}
+	if v.needing() { // what is told at the end is told once
+		return false, nil
+	}
 	suspects, err := v.crawl().docs(v.suspects)
 	if err != nil {
 		return false, err

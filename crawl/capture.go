@@ -116,6 +116,7 @@ type recording struct {
 	within string     // the scope of the site
 	role   string     // see roleSeed; "": it is a document like any other
 	from   graph.Node // that led here; graph.None: nothing did
+	steps  string     // that led from there to a requisite, see store.Requisite
 	via    store.LinkKind
 	use    string // what the site said when the document was fetched last
 	robots use.Said
@@ -131,6 +132,8 @@ const (
 	roleSeed   = "seed"   // given by hand
 	roleRobots = "robots" // the robots.txt of an origin, which follows, or where a redirect of it led
 	roleProbe  = "probe"  // a path that should not exist
+
+	roleRequisite = "requisite" // what a page needs to look right, or the robots.txt of where that is
 )
 
 // record has what comes of a job be kept.
@@ -142,6 +145,8 @@ func (c *cycle) record(j *job) {
 	}
 	r.visit, r.within = c.rec.Kind, c.site.Rules.Scope+" "+c.site.Rules.Within
 	switch {
+	case j.line != nil:
+		c.recordNeed(j, r)
 	case j.work == fetchRobots:
 		r.role = roleRobots + " " + j.origin.name
 	case j.work == fetchProbe:
@@ -227,7 +232,7 @@ func (w *worker) keep(j *job, o *fetch.Outcome) error {
 		c.Metadata = append(c.Metadata, warc.Field{Name: "use", Value: strings.TrimSpace(line)})
 	}
 	var last *archive.Place
-	if o.Class == fetch.NotModified {
+	if o.Class == fetch.NotModified && j.isDocument() {
 		if at, err := crawl.db.Capture(j.id); err == nil {
 			last = (*archive.Place)(&at)
 		}
@@ -262,6 +267,9 @@ func (w *worker) led(v *store.View, r *recording) warc.Fields {
 	from, err := v.Doc(r.from)
 	if err != nil {
 		return nil
+	}
+	if r.steps != "" {
+		return warc.Fields{{Name: "via", Value: from.URL}, {Name: "hopsFromSeed", Value: w.hops(v, from) + r.steps}}
 	}
 	return warc.Fields{{Name: "via", Value: from.URL}, {Name: "hopsFromSeed", Value: w.hops(v, from) + hop(r.via)}, {Name: "link", Value: r.via.String()}}
 }

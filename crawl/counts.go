@@ -10,12 +10,13 @@ import (
 
 // Counts are what a loop has counted since it was made, and how its hosts are.
 type Counts struct {
-	Documents [64]int64 // answers to requests for documents, by fetch.Class
-	Others    [64]int64 // the same for robots.txt and what a site is asked to get to know it
-	Bytes     int64     // received with all of them
-	Header    Times     // of a request: from its beginning to the end of the header block
-	Body      Times     // from there to its end
-	Loop      Times     // what else it took from being handed out to being taken in: waiting for a worker, reading the document, waiting for the loop
+	Documents  [64]int64 // answers to requests for documents, by fetch.Class
+	Requisites [64]int64 // the same for what pages need
+	Others     [64]int64 // the same for robots.txt and what a site is asked to get to know it
+	Bytes      int64     // received with all of them
+	Header     Times     // of a request: from its beginning to the end of the header block
+	Body       Times     // from there to its end
+	Loop       Times     // what else it took from being handed out to being taken in: waiting for a worker, reading the document, waiting for the loop
 
 	Hosts   int // with something to fetch, or lately so
 	Ready   int // of these, with a request that may go out now or when their delay is over
@@ -68,8 +69,11 @@ func (c *counter) answer(j *job, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if by := &c.n.Others; int(o.Class) < len(by) {
-		if j.isDocument() {
+		switch {
+		case j.isDocument():
 			by = &c.n.Documents
+		case j.work == fetchNeed:
+			by = &c.n.Requisites
 		}
 		by[o.Class]++
 	}

@@ -66,12 +66,13 @@ const DefaultDelay = time.Second
 // Options are those of one call of Run or Revisit. The zero value sets no limit.
 type Options struct {
 	Policy     string                    // Run: explorer that orders first visits; "": the order of discovery
-	MaxTotal   int64                     // answers; 0: no limit
+	MaxTotal   int64                     // answers, those to requests for requisites included; 0: no limit
 	MaxTime    time.Duration             // 0: no limit
 	Begin      func(*plan.Outlook) error // Revisit: is told what to expect before anything is fetched; its error ends the call
 	Allow      []netip.Prefix            // addresses to be asked although they are not public, beside those of each site's rules
 	Unarchived bool                      // nothing of it goes to Config.Archive
 	Textless   bool                      // nor to Config.Texts
+	Requisites bool                      // what pages need to look right is fetched for Config.Archive, each once
 	Progress   func(Progress)            // called by the loop now and then; must not block
 	Skipped    io.Writer                 // where URLs that are not fetched are listed, with reasons; nil: nowhere
 	Log        *slog.Logger              // warnings; nil: none
@@ -111,6 +112,7 @@ type Result struct {
 	Unseen      float64 // the same of the others, when these cycles ended
 	Over        int64   // new documents left for the next cycle, as plan.Plan.MaxNew were followed
 	Bytes       int64
+	Requisites  Requisites
 	Errors      int64
 	Failed      []FailedSite
 	Shells      []string      // names of sites that answer every path with the same page
@@ -118,6 +120,12 @@ type Result struct {
 	Interrupted bool          // by the context or Stop: the state is saved, the same call goes on
 	Cut         string        // what else ended the run before its end: --max-total, --time-limit, …
 	Seconds     float64       // of this run
+}
+
+// Requisites tell what was fetched because pages need it to look right.
+type Requisites struct {
+	Fetched int64 `json:"fetched"` // answers, which are not of those to requests for documents
+	Bytes   int64 `json:"bytes"`   // received with them; they are of all bytes
 }
 
 // A FailedSite is a site of which no page could be fetched, or that could not be begun.

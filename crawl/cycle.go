@@ -94,6 +94,7 @@ type cycle struct {
 	bounds   bounds
 	turn     turn // documents of later turns wait
 	admission
+	needs needs
 
 	inflight  int
 	documents int // of them, requests for documents
@@ -239,7 +240,7 @@ func (c *Crawl) drop(s *site) {
 // start puts the first documents of the visit in line.
 func (c *cycle) start() error {
 	c.touch()
-	if err := c.visit.begin(); err != nil {
+	if err := errors.Join(c.visit.begin(), c.beginNeeds()); err != nil {
 		return err
 	}
 	return c.crawl().db.PutSite(c.site.Site)
@@ -266,6 +267,11 @@ func (c *Crawl) save() {
 		c.tally()
 		c.fail(c.db.Commit())
 		c.parking.saves++
+		for _, cy := range c.touched { // nothing of others has changed
+			for _, n := range cy.needs.lines {
+				n.committed()
+			}
+		}
 	}
 	c.loop.added = 0
 }
@@ -277,7 +283,7 @@ func (c *Crawl) commit() {
 	c.touched = nil
 	for _, cy := range touched {
 		cy.touched = false
-		if !cy.closed && cy.inflight == 0 {
+		if !cy.closed && cy.inflight == cy.needs.out {
 			cy.rest()
 		}
 	}
@@ -314,12 +320,19 @@ func (c *cycle) took(now time.Time) {
 	}
 }
 
-// rest is called when no request of the cycle is under way and everything is committed.
+// rest is called when no request of the cycle is under way, but for requisites, and everything is committed.
 func (c *cycle) rest() {
 	crawl := c.crawl()
 	switch {
+	case c.needs.out > 0 && (crawl.err != nil || c.winding || c.site.State == store.SitePaused):
+		return
 	case crawl.err != nil:
 		c.close()
+		return
+	case c.full && c.needing():
+		if !c.needsStopped() {
+			c.putOffStalled()
+		}
 		return
 	case c.winding || c.full:
 		c.close()
@@ -338,8 +351,9 @@ func (c *cycle) rest() {
 			why := "a host that asks to be left alone until " + until.Format(time.RFC3339)
 			c.run.opt.Log.Warn("a host asks to be left alone for longer than a run waits; the same command goes on later", "site", c.site.Name, "until", until.Format(time.RFC3339))
 			c.run.res.Cut = cmp.Or(c.run.res.Cut, why)
-			c.windUp(why, true)
-			c.close()
+			if c.windUp(why, true); c.needs.out == 0 {
+				c.close()
+			}
 		}
 		return
 	}
@@ -348,6 +362,10 @@ func (c *cycle) rest() {
 	}
 	over, err := c.visit.idle()
 	crawl.fail(err)
+	if c.open == 0 && c.needing() {
+		c.putOffStalled()
+		over = false
+	}
 	if over || crawl.err != nil {
 		c.close()
 	}
@@ -382,13 +400,20 @@ func (c *cycle) stopped() bool {
 // windUp has the cycle end when what is under way has ended. keep: it was interrupted, and
 // stays open in the store.
 func (c *cycle) windUp(why string, keep bool) {
-	if c.closed || c.winding {
+	if c.closed {
+		return
+	}
+	if c.winding {
+		if c.full && c.needs.open > 0 { // it waits for what its documents need
+			c.keep = c.keep || keep
+			c.touch()
+		}
 		return
 	}
 	c.winding, c.keep = true, keep
 	c.limit = cmp.Or(c.limit, why)
-	for _, b := range c.backlogs {
-		c.loop().queue.Spill(b.host.id)
+	for h := range c.hosts {
+		c.loop().queue.Spill(h.id)
 	}
 	c.touch()
 }
@@ -434,8 +459,10 @@ func (c *cycle) close() {
 	}
 	c.backlogs = nil
 	c.lineUp(-c.open)
+	waits := c.needs.open > 0
+	c.dropNeeds()
 	if crawl.err == nil {
-		crawl.fail(c.conclude())
+		crawl.fail(c.conclude(waits))
 	}
 	c.forget()
 	r := c.run
@@ -449,8 +476,8 @@ func (c *cycle) forget() {
 	c.admission, c.traps, c.seen.repeats, c.lists, c.worth, c.bounds = admission{}, nil, nil, scope.Lists{}, worth{}, bounds{}
 }
 
-// conclude writes down what came of the cycle, for the site and for the cycle itself.
-func (c *cycle) conclude() error {
+// conclude writes down what came of the cycle, for the site and for the cycle itself. waits: what pages need is still in line.
+func (c *cycle) conclude(waits bool) error {
 	crawl, s := c.crawl(), c.site
 	now := crawl.now()
 	if c.reconsider {
@@ -472,7 +499,7 @@ func (c *cycle) conclude() error {
 	slices.Sort(s.Traps)
 	s.Rows = c.rows.Common
 	c.tellLeftOut()
-	whole := c.visit.whole(counts)
+	whole := c.visit.whole(counts) && !(waits && c.keep)
 	switch {
 	case s.State == store.SitePaused:
 		c.keep = true

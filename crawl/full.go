@@ -63,6 +63,9 @@ func (v *fullRecrawl) answered(a *answer) {
 
 // idle is called when all has been fetched: it tells the policy and ends the cycle.
 func (v *fullRecrawl) idle() (over bool, err error) {
+	if v.needing() { // what is told at the end is told once
+		return false, nil
+	}
 	if err := v.tellMoved(nil); err != nil {
 		return false, err
 	}

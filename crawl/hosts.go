@@ -18,14 +18,15 @@ import (
 type host struct {
 	id       frontier.Host
 	name     string
-	backlogs []*backlog // of the cycles that ask it
-	turns    []*Turn    // of others who do, or wait to; neither: the host is forgotten
-	origins  []*origin  // http and https
-	blocked  bool       // until a robots.txt or probe is answered nothing else is given out
-	joined   bool       // by a cycle that has no part in what the frontier holds
-	strange  bool       // it was never asked, as far as anybody knows
-	failed   int        // requests in a row without an answer
-	givenUp  string     // why it is not asked any more in these cycles
+	backlogs []*backlog  // of the cycles that ask it
+	needs    []*needLine // of the cycles that ask it for what pages need
+	turns    []*Turn     // of others who do, or wait to; none of these: the host is forgotten
+	origins  []*origin   // http and https
+	blocked  bool        // until a robots.txt or probe is answered nothing else is given out
+	joined   bool        // by a cycle that has no part in what the frontier holds
+	strange  bool        // it was never asked, as far as anybody knows
+	failed   int         // requests in a row without an answer
+	givenUp  string      // why it is not asked any more in these cycles
 	// addressed: the frontier knows the address, or could not be told.
 	addressed  bool
 	crawlDelay time.Duration // that robots.txt asks for, to be told to the frontier
@@ -95,7 +96,7 @@ func (l *Loop) part(h *host, crawl *Crawl) {
 	if crawl.err == nil && (st.Next.After(now) || st.Backoff != h.stored.Failures) {
 		h.keepUntil(crawl, st.Next, now, st.Backoff)
 	}
-	if len(h.backlogs)+len(h.turns) > 0 {
+	if !h.unasked() {
 		l.setDelay(h)
 		l.wake(h)
 		return
@@ -118,6 +119,9 @@ func (l *Loop) wake(h *host) {
 	}
 }
 
+// unasked reports whether nobody asks the host, or waits to.
+func (h *host) unasked() bool { return len(h.backlogs)+len(h.needs)+len(h.turns) == 0 }
+
 // delay is the longest delay of the sites that ask a host.
 func (h *host) delay() (d time.Duration) {
 	for _, t := range h.turns {
@@ -125,6 +129,9 @@ func (h *host) delay() (d time.Duration) {
 	}
 	for _, b := range h.backlogs {
 		d = max(d, b.cycle.delay())
+	}
+	for _, n := range h.needs {
+		d = max(d, n.cycle.delay())
 	}
 	return d
 }
@@ -319,6 +326,9 @@ func (l *Loop) giveUp(h *host, why string) {
 			c.run.opt.Log.Warn("a host is left alone for the rest of this run", "host", h.name, "reason", why)
 		}
 	}
+	for _, n := range h.needs {
+		n.putOff(why)
+	}
 }
 
 // askAgain has a host that was given up take part again.
@@ -329,12 +339,18 @@ func (l *Loop) askAgain(h *host) {
 		}
 	}
 	h.givenUp, h.failed = "", 0
+	for _, n := range h.needs {
+		n.goOn()
+	}
 	l.queue.Resume(h.id)
 	l.wake(h)
 }
 
-// pause stops the sites of a host that blocks us.
+// pause stops the sites of a host that blocks us. Where it is asked for what pages need alone, these do without.
 func (l *Loop) pause(h *host, why string) {
+	if len(h.backlogs) == 0 {
+		l.giveUp(h, why)
+	}
 	for _, b := range h.backlogs {
 		c := b.cycle
 		if s := c.site; s.State != store.SitePaused {

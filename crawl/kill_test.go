@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 			if policy := os.Getenv("FORAGE_TEST_POLICY"); policy != "" {
 				_, err = c.Revisit(ctx, planned(policy), Options{})
 			} else {
-				_, err = c.Run(ctx, []scope.Seed{{URL: url}}, Options{})
+				_, err = c.Run(ctx, []scope.Seed{{URL: url}}, Options{Requisites: os.Getenv("FORAGE_TEST_REQUISITES") != ""})
 			}
 		}
 		if err == nil {

@@ -279,7 +279,7 @@ func (l *Loop) handOut(now time.Time) {
 				continue
 			}
 		}
-		if c.stopped() || c.crawl().err != nil || it.isDocument() && !c.hasRoom() {
+		if it.stopped() || c.crawl().err != nil || it.isDocument() && !c.hasRoom() {
 			l.queue.Undo(id, it) // with all that is held of the host, in order
 			l.queue.Spill(id)
 			continue
@@ -321,14 +321,27 @@ func (l *Loop) send(j *job) {
 	c := j.cycle
 	j.ctx = fetch.Allow(c.run.ctx, c.site.allow)
 	c.inflight++
-	c.back(false)
-	if j.isDocument() && !j.lookup {
-		c.documents++
-		c.run.documents++
+	if j.line != nil {
+		c.needs.out++
+		j.line.sent(j)
 	}
+	c.back(false)
+	c.count(j, 1)
 	l.pool.out++
 	j.sent = l.clock.Now()
 	l.pool.jobs <- j
+}
+
+// count counts a request that is under way, or is no more, against the limits of documents.
+func (c *cycle) count(j *job, n int64) {
+	switch {
+	case j.lookup:
+	case j.isDocument():
+		c.documents += int(n)
+		c.run.out += n
+	case j.work == fetchNeed:
+		c.run.out += n
+	}
 }
 
 // take takes in what a job came to.
@@ -336,10 +349,11 @@ func (l *Loop) take(j *job) {
 	c, h, now := j.cycle, j.host, l.clock.Now()
 	l.pool.out--
 	c.inflight--
-	if j.isDocument() && !j.lookup {
-		c.documents--
-		c.run.documents--
+	if j.line != nil {
+		c.needs.out--
+		j.line.came(j)
 	}
+	c.count(j, -1)
 	c.touch()
 	if j.err == nil && c.crawl().err == nil {
 		j.err = c.crawl().archived(j)
@@ -373,6 +387,10 @@ func (l *Loop) take(j *job) {
 		} else {
 			l.probed(j)
 		}
+	case fetchNeed:
+		c.needed(j)
+		l.release(j, now)
+		l.acquainted(h)
 	default:
 		c.answered(j)
 		j.backlog.untake(j.id)
@@ -389,6 +407,9 @@ func (c *cycle) request(j *job) {
 	switch j.work {
 	case fetchRobots:
 		return
+	case fetchNeed:
+		j.request = fetch.Request{URL: j.need.URL, Any: j.need.Sheet}
+		return
 	case fetchProbe:
 		if j.asks != nil {
 			j.request.URL = j.asks.url
@@ -404,7 +425,7 @@ func (c *cycle) request(j *job) {
 	if j.work == fetchOld && c.conditional(d) {
 		j.request.ETag, j.request.LastModified = d.ETag, d.LastModified
 	}
-	j.read = document.Options{URL: d.URL, Simhash: true, Actions: c.loop().client.Identifies(d.URL), Texts: c.doubts(d, j.work == fetchNew), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0}
+	j.read = document.Options{URL: d.URL, Simhash: true, Actions: c.loop().client.Identifies(d.URL), Texts: c.doubts(d, j.work == fetchNew), IgnoreParams: s.Rules.IgnoreParams, Shapes: len(s.Soft404) > 0, Requisites: c.wantsRequisites()}
 	if j.work == fetchOld && d.Kind == store.Page && d.Class == store.ContentPage {
 		j.read.Says = []string{d.URL}
 	}

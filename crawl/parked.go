@@ -131,6 +131,7 @@ func (c *Crawl) parkSome(some []*cycle) {
 			return
 		}
 		if ok {
+			cy.dropNeeds()
 			cy.backlogs[0].drop()
 			if cy.backlogs = nil; c.err != nil {
 				return // it is closed like all others
@@ -144,7 +145,7 @@ func (c *Crawl) parkSome(some []*cycle) {
 // waitsLong reports whether an open cycle has nothing to do until its host may be asked, and when that is,
 // and whether all that is known of its site can be read back.
 func (c *cycle) waitsLong(now time.Time) (due time.Time, ok bool, err error) {
-	if c.stopped() || c.crowded || c.inflight > 0 || c.open == 0 || c.turn != dueNow || c.reconsider || c.asked > 0 ||
+	if c.stopped() || c.crowded || c.inflight > 0 || c.needs.open > 0 || c.open == 0 || c.turn != dueNow || c.reconsider || c.asked > 0 ||
 		c.trouble != "" || c.lost != "" || c.limit != "" || c.mute || c.seen.repeats != nil || len(c.traps.Cut()) > 0 || len(c.backlogs) != 1 {
 		return due, false, nil
 	}

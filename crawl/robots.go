@@ -77,7 +77,7 @@ func (l *Loop) robots(j *job, now time.Time) {
 	if j.rules == nil || j.rules.Unreachable() {
 		o.tries++
 		l.acquainted(h)
-		c.seen.refused = c.seen.refused || refused(j.out.Class)
+		c.seen.refused = c.seen.refused || j.line == nil && refused(j.out.Class)
 		why := "robots.txt: " + fetch.Unreachable(j.out)
 		rec := h.stored
 		rec.Origin, rec.RobotsAt, rec.RobotsStatus, rec.RobotsProblem = h.name, crawl.now(), j.out.Status, why

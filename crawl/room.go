@@ -40,8 +40,8 @@ func (c *Crawl) look(now time.Time) {
 			r.opt.Log.Warn("there is room again, the crawl goes on")
 		}
 		c.eachOpen(func(cy *cycle) {
-			for _, b := range cy.backlogs {
-				c.loop.wake(b.host)
+			for h := range cy.hosts {
+				c.loop.wake(h)
 			}
 			cy.touch()
 		})
@@ -55,8 +55,8 @@ func (c *Crawl) pause(err error) {
 	}
 	c.looked = c.loop.clock.Now()
 	c.eachOpen(func(cy *cycle) {
-		for _, b := range cy.backlogs {
-			c.loop.queue.Spill(b.host.id)
+		for h := range cy.hosts {
+			c.loop.queue.Spill(h.id)
 		}
 	})
 	for _, r := range c.runs {

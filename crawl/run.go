@@ -34,7 +34,8 @@ type run struct {
 	cycles     []*cycle    // begun, in this order; nil: it is parked
 	first      store.Rules // of the site of the first of them
 	delay      *time.Duration
-	documents  int64 // requests for documents under way
+	out        int64 // requests under way for documents and what they need
+	required   int64 // answers to requests for what pages need
 	queued     int64 // documents in line or under way at hosts that may be asked, over all cycles
 	fetched    int64 // answers to such requests
 	pages      int64 // pages that answered for the first time
@@ -152,7 +153,7 @@ func (c *Crawl) HandBack() {
 
 // handedOut ends the run when its last document has been handed out.
 func (r *run) handedOut() {
-	if r.opt.MaxTotal > 0 && !r.stopping && r.fetched+r.documents >= r.opt.MaxTotal {
+	if r.opt.MaxTotal > 0 && !r.stopping && r.fetched+r.required+r.out >= r.opt.MaxTotal {
 		r.stop("--max-total", false)
 	}
 }
@@ -268,6 +269,8 @@ func (r *run) sumCycle(rec *store.CycleRecord, counts *store.Counters, site func
 	res.Foreseen += float64(rec.Foreseen) / 1000
 	res.Unseen += float64(rec.Unseen) / 1000
 	res.Bytes += rec.Bytes
+	res.Requisites.Fetched += rec.Requisites
+	res.Requisites.Bytes += rec.RequisiteBytes
 	res.Errors += rec.Errors
 	if failure == "" && counts.Hollow == 0 {
 		return nil
@@ -347,13 +350,30 @@ func (r *run) visitOnce(s seeded) error {
 		if err != nil {
 			return err
 		}
-		if counts.Queued() == 0 || satisfied(rec, counts) {
+		waits, err := r.requisitesWait(rec)
+		if err != nil {
+			return err
+		}
+		if (counts.Queued() == 0 || satisfied(rec, counts)) && !waits {
 			r.res.Finished = append(r.res.Finished, rec)
 			r.pending--
 			return nil
 		}
 		return r.beginFirst(seeded{Site: rec})
 	})
+}
+
+// requisitesWait reports whether the first visit of a site was interrupted when nothing but what its pages need was left.
+func (r *run) requisitesWait(s *store.Site) (waits bool, err error) {
+	c := r.crawl
+	if !r.opt.Requisites || r.opt.Unarchived || c.archive == nil {
+		return false, nil
+	}
+	rec, err := plan.Latest(&c.db.View, s.ID)
+	if err != nil || rec == nil || rec.Ended != 0 || rec.Kind != store.FirstVisit {
+		return false, err
+	}
+	return waits, c.db.RequisiteHosts(s.ID, func(string, int) bool { waits = true; return false })
 }
 
 // satisfied reports whether a site's first visit has ended under rules that leave out what waits.

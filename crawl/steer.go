@@ -89,6 +89,9 @@ func (c *Crawl) Hosts(after string, limit int) []HostState {
 			for _, b := range h.backlogs {
 				s.Pending += b.pending
 			}
+			for _, n := range h.needs {
+				s.Pending += n.pending
+			}
 			all = append(all, s)
 		}
 		done <- all
@@ -218,8 +221,8 @@ func (c *Crawl) Pause(name string) error {
 		}
 		c.paused = c.paused || name == ""
 		for _, cy := range cycles {
-			for _, b := range cy.backlogs {
-				c.loop.queue.Spill(b.host.id)
+			for h := range cy.hosts {
+				c.loop.queue.Spill(h.id)
 			}
 			if name != "" {
 				s := cy.site
@@ -252,8 +255,8 @@ func (c *Crawl) Resume(name string) error {
 					return err
 				}
 			}
-			for _, b := range cy.backlogs {
-				c.loop.askAgain(b.host)
+			for h := range cy.hosts {
+				c.loop.askAgain(h)
 			}
 			cy.touch()
 		}

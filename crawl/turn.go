@@ -38,7 +38,7 @@ func (c *Crawl) Turn(ctx context.Context, url string, rules *store.Rules) (*Turn
 			return
 		}
 		t.host = l.host(name)
-		fresh := len(t.host.backlogs)+len(t.host.turns) == 0
+		fresh := t.host.unasked()
 		t.host.turns = append(t.host.turns, t)
 		l.turns = append(l.turns, t)
 		if fresh {

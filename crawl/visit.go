@@ -31,7 +31,8 @@ type visit interface {
 	// hostLost tells that a host will not be asked any more in this cycle.
 	hostLost()
 	// idle is called when nothing of the visit is in line or under way and everything is
-	// committed. It puts more in line, or reports that the visit is over.
+	// committed. It puts more in line, or reports that the visit is over. It is called again when what pages need
+	// has been fetched, for which the end of the visit waits.
 	idle() (over bool, err error)
 	// whole reports whether the visit fetched all that it was to fetch.
 	whole(*store.Counters) bool

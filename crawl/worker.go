@@ -111,6 +111,10 @@ func (w *worker) do(j *job) {
 		})
 		return
 	}
+	if j.work == fetchNeed {
+		w.need(j)
+		return
+	}
 	w.begin(j)
 	out, err := w.client.Fetch(j.ctx, &j.request)
 	if j.out = out; err != nil {

@@ -156,7 +156,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	const count, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	db := m.Crawl.DB()
 	n := m.Crawl.Counts()
-	for what, by := range map[string]*[64]int64{"document": &n.Documents, "other": &n.Others} {
+	for what, by := range map[string]*[64]int64{"document": &n.Documents, "requisite": &n.Requisites, "other": &n.Others} {
 		for class, n := range by {
 			if n > 0 {
 				send(fetches, count, float64(n), what, fetch.Class(class).String())

@@ -47,11 +47,19 @@ type Content struct {
 	TextShape uint64   // the same
 
 	Says uint64 // see link.Page.Says; only with Options.Says
+
+	Requisites []link.Requisite // what a page or style sheet needs to look right; of a page only with Options.Requisites
 }
 
-// Size is how many bytes the content takes, about. O(links).
+// Size is how many bytes the content takes, about; c may be nil. O(links).
 func (c *Content) Size() int64 {
-	n := len(c.Links)*int(unsafe.Sizeof(Link{})) + len(c.Blocks)*8
+	if c == nil {
+		return 0
+	}
+	n := len(c.Links)*int(unsafe.Sizeof(Link{})) + len(c.Blocks)*8 + len(c.Requisites)*int(unsafe.Sizeof(link.Requisite{}))
+	for i := range c.Requisites {
+		n += len(c.Requisites[i].URL)
+	}
 	for i := range c.Links {
 		n += len(c.Links[i].URL) + len(c.Links[i].Given)
 	}
@@ -78,6 +86,7 @@ type Options struct {
 	Shapes       bool     // work out Content.Shapes
 	Texts        bool     // work out Content.Blocks
 	Simhash      bool     // work out Content.Simhash
+	Requisites   bool     // tell what a page needs
 	Says         []string // addresses whose words do not count in Content.Says; none: it is not worked out
 
 	Room func(bytes int64) bool // as link.Options.Room; nil: there is room for all
@@ -225,7 +234,7 @@ func withoutTokens(body []byte) []byte {
 func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	p := r.extractor.Extract(o.Body, link.Options{
 		URL: opt.URL, ContentType: o.ContentType, Links: o.Header.Values("Link"), Robots: o.Header.Values("X-Robots-Tag"),
-		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams, Actions: opt.Actions, Simhash: opt.Simhash, Room: opt.Room,
+		Agent: fetch.AgentToken, IgnoreParams: opt.IgnoreParams, Actions: opt.Actions, Simhash: opt.Simhash, Requisites: opt.Requisites, Room: opt.Room,
 	})
 	defer r.extractor.Shrink()
 	c.Kind = store.Page
@@ -235,7 +244,7 @@ func (r *Reader) page(o *fetch.Outcome, opt *Options, c *Content) {
 	}
 	c.Stub, c.Scripts, c.Routes, c.Cut = p.Moved != "", p.NeedsScript(), p.Routes, p.Truncated
 	c.NoIndex, c.Use.Page, c.Layout, c.Simhash = p.NoIndex, p.Said, p.Layout, p.Simhash
-	c.Layout.Rows = slices.Clone(p.Layout.Rows)
+	c.Layout.Rows, c.Requisites = slices.Clone(p.Layout.Rows), slices.Clone(p.Requisites)
 	if opt.Texts {
 		c.Texts = true
 		c.Blocks, c.TextShape = p.Blocks(nil)

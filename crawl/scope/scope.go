@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -110,10 +111,8 @@ func (s *Scope) Skip(d *store.Doc) string {
 	case !s.Contains(d.URL):
 		return Outside
 	}
-	for _, re := range s.exclude {
-		if re.MatchString(d.URL) {
-			return "exclude"
-		}
+	if s.Excludes(d.URL) {
+		return "exclude"
 	}
 	if len(s.include) > 0 {
 		ok := false
@@ -132,6 +131,11 @@ func (s *Scope) Skip(d *store.Doc) string {
 		return "depth"
 	}
 	return ""
+}
+
+// Excludes reports whether url is never to be fetched for the site, whatever it is.
+func (s *Scope) Excludes(url string) bool {
+	return slices.ContainsFunc(s.exclude, func(re *regexp.Regexp) bool { return re.MatchString(url) })
 }
 
 // IsAction reports whether d seems to be something that is done when it is fetched: a link called

@@ -5,7 +5,7 @@ import "bytes"
 // A Requisite is what a page needs to look right: an image, style sheet, script or font. Media that are played, frames and manifests
 // are none.
 type Requisite struct {
-	URL   string // identity; shares memory with others of the page
+	URL   string // identity
 	Sheet bool   // it is asked for as a style sheet, which may need more: see SheetRequisites
 }
 
