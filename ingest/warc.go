@@ -388,6 +388,10 @@ func (x *indexer) flush(keep int) error {
 func (x *indexer) add(w *waiting) error {
 	x.Archive.mu.Lock()
 	defer x.Archive.mu.Unlock()
+	if x.ours && oneLine(w.said.Get("role")) == "requisite" {
+		x.leave("captures of what pages need to look right")
+		return nil
+	}
 	if err := x.describe(w); err != nil {
 		x.leave("captures of URLs that cannot be crawled")
 		return nil

@@ -43,32 +43,39 @@ type Kept struct {
 	Annealed bool     `json:"annealed" doc:"a page needs a lead of one vote now"`
 }
 
+// Requisites are images, styles, scripts and fonts that were fetched for an archive.
+type Requisites struct {
+	Fetched int64 `json:"fetched" doc:"answers, which are none of fetches"`
+	Bytes   int64 `json:"bytes" doc:"of all bytes"`
+}
+
 // SiteCounts are what is told of a site without a look at its documents.
 type SiteCounts struct {
-	Site       string   `json:"site"`
-	State      string   `json:"state"`
-	Reason     *string  `json:"reason"`
-	Pages      int64    `json:"pages"`
-	New        int64    `json:"new"`
-	Gone       int64    `json:"gone"`
-	Feeds      int64    `json:"feeds_and_sitemaps"`
-	Known      int64    `json:"known"`
-	Queued     int64    `json:"queued"`
-	Failed     int64    `json:"failed"`
-	Skipped    int64    `json:"skipped"`
-	Actions    int64    `json:"actions" doc:"of these, links that look like actions where forage is logged in"`
-	LeftOut    int64    `json:"left_out" doc:"of these, what was fetched before the rule came, and the URLs of left_out_groups"`
-	Fetches    int64    `json:"fetches"`
-	Errors     int64    `json:"errors"`
-	Bytes      int64    `json:"bytes"`
-	Crawled    *string  `json:"crawled" format:"date-time"`
-	Documents  int64    `json:"documents"`
-	Duplicates int64    `json:"duplicates"`
-	Partial    *string  `json:"partial" doc:"why the first visit did not see all"`
-	NeedsJS    bool     `json:"needs_javascript"`
-	Shell      bool     `json:"shell" doc:"every path answers with the same page"`
-	Traps      []string `json:"traps" nullable:"false"`
-	SameParams []string `json:"same_params" nullable:"false" doc:"parameters that do not change the page, and are left out of URLs"`
+	Site       string     `json:"site"`
+	State      string     `json:"state"`
+	Reason     *string    `json:"reason"`
+	Pages      int64      `json:"pages"`
+	New        int64      `json:"new"`
+	Gone       int64      `json:"gone"`
+	Feeds      int64      `json:"feeds_and_sitemaps"`
+	Known      int64      `json:"known"`
+	Queued     int64      `json:"queued"`
+	Failed     int64      `json:"failed"`
+	Skipped    int64      `json:"skipped"`
+	Actions    int64      `json:"actions" doc:"of these, links that look like actions where forage is logged in"`
+	LeftOut    int64      `json:"left_out" doc:"of these, what was fetched before the rule came, and the URLs of left_out_groups"`
+	Fetches    int64      `json:"fetches"`
+	Errors     int64      `json:"errors"`
+	Bytes      int64      `json:"bytes"`
+	Requisites Requisites `json:"requisites" doc:"what was fetched because pages need it to look right"`
+	Crawled    *string    `json:"crawled" format:"date-time"`
+	Documents  int64      `json:"documents"`
+	Duplicates int64      `json:"duplicates"`
+	Partial    *string    `json:"partial" doc:"why the first visit did not see all"`
+	NeedsJS    bool       `json:"needs_javascript"`
+	Shell      bool       `json:"shell" doc:"every path answers with the same page"`
+	Traps      []string   `json:"traps" nullable:"false"`
+	SameParams []string   `json:"same_params" nullable:"false" doc:"parameters that do not change the page, and are left out of URLs"`
 	// LeftOutGroups are URLs that are not fetched because others like them brought nothing.
 	LeftOutGroups []store.LeftOut `json:"left_out_groups" nullable:"false"`
 
@@ -196,7 +203,7 @@ func newSiteCounts(site *store.Site, c *store.Counters) *SiteCounts {
 		Site: site.Name, State: string(site.State), Reason: null(site.Reason),
 		Pages: c.Distinct, Documents: c.Documents(), Duplicates: c.Duplicates(), New: c.New, Gone: c.Gone, Feeds: c.Kind[store.Feed] + c.Kind[store.Sitemap], Known: c.Known(),
 		Queued: c.Queued(), Failed: c.State[store.Failed], Skipped: c.State[store.Skipped], LeftOut: c.LeftOut, Actions: c.Actions,
-		Fetches: c.Fetches, Errors: c.Errors, Bytes: c.Bytes, Crawled: stamp(site.CrawledAt),
+		Fetches: c.Fetches, Errors: c.Errors, Bytes: c.Bytes, Requisites: Requisites{c.Requisites, c.RequisiteBytes}, Crawled: stamp(site.CrawledAt),
 		Partial: null(site.PartialWhy), NeedsJS: site.NeedsJS, Shell: site.Shell(c), Traps: append([]string{}, site.Traps...),
 		SameParams: append([]string{}, site.SameParams...), LeftOutGroups: append([]store.LeftOut{}, site.LeftOut...),
 		ShellText: site.ShellText(), RuledOut: c.LeftOut,

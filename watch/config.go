@@ -109,6 +109,7 @@ type Site struct {
 	Fields     []fetch.SiteField // for its host
 	Unarchived bool              // nothing of it is kept in the archive
 	Textless   bool              // nor among the texts
+	Requisites bool              // what its pages need is fetched for the archive
 }
 
 // An Error tells what is wrong in a file, and where.
@@ -146,7 +147,15 @@ func Parse(file string, data []byte, env func(name string) (string, bool)) (*Con
 func (c *Config) Each(change func(*Site)) {
 	change(&c.defaults)
 	for i := range c.Sites {
-		change(&c.Sites[i])
+		s := &c.Sites[i]
+		had := s.Requisites
+		if change(s); s.Requisites && !had { // they may be anywhere
+			for j := range c.optOut {
+				if pattern := c.optOut[j].pattern; !slices.Contains(s.Rules.Exclude, pattern) {
+					s.Rules.Exclude = append(s.Rules.Exclude, pattern)
+				}
+			}
+		}
 	}
 }
 
@@ -302,7 +311,7 @@ func checkListen(s string) error {
 // siteKeys is what is said of a site, or of all sites.
 type siteKeys struct {
 	Site
-	everyAt, budgetAt, ignoreAt, coverageAt ast.Node // where these stand; nil: nowhere
+	everyAt, budgetAt, ignoreAt, coverageAt, requisitesAt ast.Node // where these stand; nil: nowhere
 }
 
 // keys are those of a site. Where f is not nil they are those of all sites, and what holds for all that the
@@ -370,6 +379,10 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 			kept := true
 			r.yes(n, &kept)
 			k.Unarchived = !kept
+		},
+		"requisites": func(n ast.Node) {
+			k.requisitesAt = n
+			r.value(n, func(s string) (err error) { k.Requisites, err = ParseRequisites(s); return err })
 		},
 		"coverage": func(n ast.Node) {
 			k.coverageAt = n
@@ -444,6 +457,9 @@ func (k *siteKeys) read(r *reader, n ast.Node) (s Site, ok bool) {
 			}
 		}
 	}
+	if k.Requisites && k.Unarchived && k.requisitesAt != nil {
+		r.errorf(k.requisitesAt, "requisites: page is for an archive, and warc: false keeps the site out of it")
+	}
 	if k.Rules.Robots == "" {
 		k.Rules.Contact = "" // the record of the site has it for this alone
 	} else if k.Rules.Contact == "" {
@@ -457,6 +473,11 @@ func (k *siteKeys) read(r *reader, n ast.Node) (s Site, ok bool) {
 		return s, false
 	}
 	return k.Site, true
+}
+
+// ParseRequisites reads page or none: whether what pages need to look right is fetched.
+func ParseRequisites(s string) (page bool, err error) {
+	return s == "page", oneOf(s, []string{"page", "none"})
 }
 
 // site reads a site as the API has it: a JSON object with the keys of the file, whose defaults hold. The error wraps

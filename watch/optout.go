@@ -80,7 +80,7 @@ func (c *Config) keepOut(s *Site) error {
 	}
 	for i := range c.optOut {
 		o := &c.optOut[i]
-		if !o.concerns(bareHost(store.HostOf(u))) {
+		if !s.Requisites && !o.concerns(bareHost(store.HostOf(u))) { // what pages need may be anywhere
 			continue
 		}
 		re, err := regexp.Compile(o.pattern)

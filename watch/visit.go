@@ -47,9 +47,9 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 		var r *crawl.Result
 		var err error
 		if first {
-			r, err = s.Crawl.Run(ctx, []scope.Seed{seed}, crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless})
+			r, err = s.Crawl.Run(ctx, []scope.Seed{seed}, crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless, Requisites: w.Requisites})
 		} else {
-			r, err = s.Crawl.Revisit(ctx, p, crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless})
+			r, err = s.Crawl.Revisit(ctx, p, crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless, Requisites: w.Requisites})
 		}
 		visits <- s.ended(w, r, err, visited{now, seed.Rules, first, full, ctx.Err() != nil})
 	}()

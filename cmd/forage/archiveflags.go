@@ -18,6 +18,7 @@ import (
 	"forage/store"
 	"forage/text"
 	"forage/warc"
+	"forage/watch"
 )
 
 // archiveFlags are the flags of what a crawl keeps of answers.
@@ -28,12 +29,15 @@ type archiveFlags struct {
 	texts   string // folder of what pages say
 	format  textFormat
 	respect archiveRespect
+
+	requisites requisites
 }
 
 func (af *archiveFlags) add(f *pflag.FlagSet) {
 	af.dedupe, af.format, af.respect = dedupe{archive.All}, textFormat{text.Markdown}, archiveRespect{use.RespectNoArchive}
 	f.StringVar(&af.folder, "warc", "", "keep every answer in WARC files in this folder, which goes with the store")
 	f.Var(&af.dedupe, "warc-dedupe", "bodies that need not be stored again: those in all files, those in the same file, or off")
+	f.Var(&af.requisites, "requisites", "page: also fetch images, styles, scripts and fonts of pages for --warc, each once, so that they look right there; or none")
 	f.BoolVar(&af.http2, "warc-http2", false, "speak HTTP/2 although the archive gets heads of answers that are rebuilt")
 	f.StringVar(&af.texts, "text", "", "keep what pages say in this folder, which goes with the store")
 	f.Var(&af.format, "text-format", "how that is written: markdown or text")
@@ -48,6 +52,24 @@ func (t *textFormat) String() string { return string(t.Format) }
 
 func (t *textFormat) Set(s string) (err error) {
 	t.Format, err = text.ParseFormat(s)
+	return err
+}
+
+// requisites is the value of --requisites: whether what pages need is fetched.
+type requisites bool
+
+func (r *requisites) Type() string { return "page|none" }
+
+func (r *requisites) String() string {
+	if *r {
+		return "page"
+	}
+	return "none"
+}
+
+func (r *requisites) Set(text string) error {
+	page, err := watch.ParseRequisites(text)
+	*r = requisites(page)
 	return err
 }
 
@@ -86,6 +108,9 @@ func (af *archiveFlags) config(cmd *cobra.Command, agent, contact, robots string
 		if !needs.given && cmd.Flags().Changed(needs.flag) {
 			return nil, nil, usagef("--%s %s", needs.flag, needs.reason)
 		}
+	}
+	if af.requisites && af.folder == "" {
+		return nil, nil, usagef("--requisites page is for an archive, which alone keeps what pages need: say where with --warc DIR")
 	}
 	if af.folder != "" && af.texts != "" && samePath(callOf(cmd.Context()).path(af.folder), callOf(cmd.Context()).path(af.texts)) {
 		return nil, nil, usagef("--warc and --text want a folder each")

@@ -249,6 +249,7 @@ type crawlJSON struct {
 	Duplicates  int64              `json:"duplicates"`
 	NewPages    int64              `json:"new_pages"`
 	Bytes       int64              `json:"bytes"`
+	Requisites  crawl.Requisites   `json:"requisites"`
 	Errors      int64              `json:"errors"`
 	Failed      []crawl.FailedSite `json:"failed_sites"`
 	Finished    []string           `json:"finished_sites"`
@@ -273,7 +274,7 @@ func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
 	if asJSON {
-		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.Documents, r.Duplicates, r.NewPages, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), append([]string{}, r.Shells...), r.Interrupted, orNull(r.Cut), r.Seconds})
+		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.Documents, r.Duplicates, r.NewPages, r.Bytes, r.Requisites, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), append([]string{}, r.Shells...), r.Interrupted, orNull(r.Cut), r.Seconds})
 	}
 	_, err := fmt.Fprintf(out, "%s: %s found, %d known, %s fetched, %s in %s\n", cyclesText(r), plural(r.Pages-r.Copies, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Cut != "" && !r.Interrupted {

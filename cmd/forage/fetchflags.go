@@ -184,7 +184,7 @@ func (ff *fetchFlags) addresses() ([]netip.Prefix, error) {
 // options makes the options of a run. done ends the show of progress and closes what was opened.
 func (ff *fetchFlags) options(cmd *cobra.Command) (opt crawl.Options, done func(), err error) {
 	show, done := progress(cmd.ErrOrStderr())
-	opt = crawl.Options{MaxTime: ff.limit, Progress: show, Log: slog.New(plainLog{cmd.ErrOrStderr()})}
+	opt = crawl.Options{MaxTime: ff.limit, Progress: show, Log: slog.New(plainLog{cmd.ErrOrStderr()}), Requisites: bool(ff.archive.requisites)}
 	if ff.skipped == "" {
 		return opt, done, nil
 	}

@@ -281,6 +281,7 @@ type revisitJSON struct {
 	Coverage    any                `json:"coverage"` // estimated, where --coverage asked for it
 	Fetched     int64              `json:"fetched"`
 	Bytes       int64              `json:"bytes"`
+	Requisites  crawl.Requisites   `json:"requisites"`
 	Errors      int64              `json:"errors"`
 	Failed      []crawl.FailedSite `json:"failed_sites"`
 	Interrupted bool               `json:"interrupted"`
@@ -297,7 +298,7 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON b
 	overhead, ok := r.Overhead()
 	coverage, reached := r.Coverage()
 	if asJSON {
-		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, nil, r.Fetched, r.Bytes, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
+		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, nil, r.Fetched, r.Bytes, r.Requisites, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
 		if ok {
 			j.Overhead = overhead
 		}

@@ -126,10 +126,19 @@ func (w *watchFlags) read(cmd *cobra.Command) (*watch.Config, error) {
 		for _, a := range allowed {
 			s.Rules.AllowPrivate = append(s.Rules.AllowPrivate, a.String())
 		}
+		if cmd.Flags().Changed("requisites") {
+			s.Requisites = bool(w.ff.archive.requisites)
+		}
+		if s.Requisites && c.Archive.Folder == "" && w.ff.archive.folder == "" {
+			err = usagef("%s: requisites: page is for an archive, which alone keeps what pages need: say where with warc: DIR", w.file)
+		}
 		if len(w.ff.ignore) > 0 {
 			s.Rules.IgnoreParams = w.ff.ignore
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
 	for i := range c.Webhooks {
 		c.Webhooks[i].Allow = append(c.Webhooks[i].Allow, allowed...)
 	}
