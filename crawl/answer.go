@@ -78,6 +78,12 @@ func (c *cycle) answered(j *job) {
 	}
 	d.State = store.Fetched
 	switch o.Class {
+	case fetch.OK, fetch.NotModified:
+		d.Away = false
+	case fetch.Redirect, fetch.NotHTML, fetch.NoContent:
+		d.Away = d.Kind == store.Page
+	}
+	switch o.Class {
 	case fetch.OK:
 		a.document()
 	case fetch.NotModified:

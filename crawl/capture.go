@@ -125,6 +125,7 @@ type recording struct {
 	text   *archive.Group // nil: there is no other text than before
 	err    error
 	body   *store.Capture // where the body is in the archive; nil: it is not
+	said   *store.Capture // where the text is; nil: there is no other than before
 }
 
 // What an archive says of an answer that is not one to a request for a document like any other. With it, Import tells them apart.
@@ -343,7 +344,7 @@ func (c *Crawl) archived(j *job) error {
 	if r.err == nil && r.text != nil {
 		var at archive.Place
 		if at, r.err = r.texts.Append(r.text); r.err == nil {
-			c.fail(c.db.PutText(j.id, store.Capture(at)))
+			r.said = (*store.Capture)(&at)
 		}
 	}
 	if r.err == nil {
@@ -358,21 +359,45 @@ func (c *Crawl) archived(j *job) error {
 	return r.err
 }
 
-// captured notes where the archive has the body that the document has now, together with its validators: a 304 will refer to it.
+// captured notes where the archive has the body that the document has now, together with its validators: a 304 will refer to it. So it does of the
+// text of that body. What can be told of the document is another matter where there is something that there was not, or the other way round.
 func (a *answer) captured() {
-	crawl, at := a.crawl(), a.job.recording.body
+	crawl, d, r := a.crawl(), a.doc, &a.job.recording
+	if crawl.archives {
+		_, err := crawl.db.Capture(d.ID)
+		if had := err == nil; had != (r.body != nil) {
+			d.TextIn = max(d.TextIn, a.rec.Cycle)
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			crawl.fail(err)
+		}
+	}
 	switch {
-	case at != nil:
-		crawl.fail(crawl.db.PutCapture(a.doc.ID, *at))
+	case r.body != nil:
+		crawl.fail(crawl.db.PutCapture(d.ID, *r.body))
 	case crawl.archives: // it has another one, at most
-		crawl.fail(crawl.db.DropCapture(a.doc.ID))
+		crawl.fail(crawl.db.DropCapture(d.ID))
+	}
+	switch {
+	case r.said != nil:
+		crawl.fail(crawl.db.PutText(d.ID, *r.said))
+		d.TextIn = max(d.TextIn, a.rec.Cycle)
+	case a.changed:
+		crawl.fail(crawl.db.DropText(d.ID))
 	}
 }
 
 // conditional reports whether a document may be asked for on condition that it has changed: where it is to be kept in an archive that
-// does not have its body, it must come whole.
+// does not have its body, or its text is that is not, it must come whole.
 func (c *cycle) conditional(d *store.Doc) bool {
 	crawl := c.crawl()
+	if crawl.texts != nil && !c.run.opt.Textless && d.Kind == store.Page && !crawl.cfg.Texts.Respect.LeavesOut(use.Parse(d.Use)) {
+		if _, err := crawl.db.Text(d.ID); errors.Is(err, store.ErrNotFound) {
+			return false
+		} else if err != nil {
+			crawl.fail(err)
+		}
+	}
 	if crawl.archive == nil || c.run.opt.Unarchived || crawl.cfg.Archive.Respect.LeavesOut(use.Parse(d.Use)) {
 		return true
 	}

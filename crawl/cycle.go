@@ -161,6 +161,8 @@ func (r *run) open(site *store.Site, rec *store.CycleRecord) (*cycle, error) {
 			rec.Run = rec.Cycle
 			err = c.db.PutCycle(rec)
 		}
+	} else {
+		err = c.db.PutCycle(rec) // what is written from now on is of it
 	}
 	if err != nil {
 		return nil, err

@@ -100,10 +100,14 @@ func (c *Crawl) standIn(s *store.Site) error {
 		if other := c.inHand[d.ID]; other != nil {
 			d = other
 		}
+		if d.Stands { // for one that was no page: it is listed as itself
+			d.Stands, of.StandIn = false, graph.None
+			failed = c.db.Put(of)
+		}
 		first, ok := instead[of.ID]
 		if d.DuplicateOf = first; !ok {
 			instead[of.ID], d.DuplicateOf = d.ID, graph.None
-			failed = c.db.PutBody(s.ID, d.Digest, d.ID)
+			failed = errors.Join(failed, c.db.PutBody(s.ID, d.Digest, d.ID))
 		}
 		failed = errors.Join(failed, c.db.Put(d))
 		return failed == nil

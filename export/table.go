@@ -24,6 +24,7 @@ const (
 type table[T any] struct {
 	folder, name string
 	limit        int64 // bytes of a file
+	most         int64 // bytes of a row group
 
 	file  *atomicfile.File // of this part
 	out   *bufio.Writer
@@ -40,7 +41,7 @@ const batchRows = 64
 
 // newTable begins a table in a folder. T is a struct whose fields have the tag parquet.
 func newTable[T any](folder, name string) (*table[T], error) {
-	t := &table[T]{folder: folder, name: name, limit: partBytes, batch: make([]T, 0, batchRows)}
+	t := &table[T]{folder: folder, name: name, limit: partBytes, most: rowGroupBytes, batch: make([]T, 0, batchRows)}
 	t.out = bufio.NewWriterSize(nil, 1<<16)
 	t.w = parquet.NewGenericWriter[T](t.out, parquet.Compression(&parquet.Zstd), parquet.DictionaryMaxBytes(1<<18), parquet.WriteBufferSize(0), parquet.CreatedBy("forage", "1", "0"))
 	return t, t.begin()
@@ -70,6 +71,11 @@ func (t *table[T]) add(row T) error {
 	if len(t.batch) < cap(t.batch) {
 		return nil
 	}
+	return t.settle()
+}
+
+// settle passes the rows on that were added, and ends row group and part where they are full.
+func (t *table[T]) settle() error {
 	if err := t.flush(); err != nil {
 		return err
 	}
@@ -80,7 +86,7 @@ func (t *table[T]) add(row T) error {
 		}
 		return t.begin()
 	}
-	if t.group >= rowGroup || size-t.whole >= rowGroupBytes {
+	if t.group >= rowGroup || size-t.whole >= t.most {
 		if err := t.w.Flush(); err != nil {
 			return err
 		}

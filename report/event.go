@@ -28,6 +28,9 @@ type Event struct {
 	MovedFrom    *string      `json:"moved_from,omitempty" doc:"of page.moved: the URL that it had"`
 	Use          *Use         `json:"use,omitempty" doc:"of pages: what the site said of its use; absent: nothing"`
 	Reason       *string      `json:"reason,omitempty" doc:"of events of sites, for people"`
+	Text         *string      `json:"text,omitempty" doc:"of page.new and page.changed, where it was asked for: what the page says, at most 64 kB of it; absent: that is not kept, or it says something else by now"`
+	Lang         *string      `json:"lang,omitempty" doc:"with text: its language tag"`
+	TextCut      *bool        `json:"text_truncated,omitempty" doc:"with text: there is more of it"`
 }
 
 // NewEvent returns the record of e.

@@ -16,10 +16,14 @@ import (
 
 	"forage/report"
 	"forage/store"
+	"forage/text"
 )
 
 // maxLooked is how many events one answer looks at, for those that were asked for.
 const maxLooked = 20_000
+
+// maxTexts is how many bytes of texts one answer has before it ends: whoever wants the rest asks for it.
+const maxTexts = 4 << 20
 
 // maxWait is how long a request for events waits at most.
 const maxWait = time.Minute
@@ -28,6 +32,7 @@ const maxWait = time.Minute
 type Choice struct {
 	Type []string `query:"type,explode" enum:"page.new,page.changed,page.gone,page.moved,site.ready,site.trouble,site.fine,watch.paused,watch.resumed,event.lost" nullable:"false" doc:"only events of these types"`
 	Site []string `query:"site,explode" nullable:"false" doc:"only events of these sites"`
+	Text string   `query:"text" enum:"markdown,text" doc:"events of new and changed pages have what these say, where that is kept in this format"`
 }
 
 func (c *Choice) has(e *store.Event) bool {
@@ -153,19 +158,35 @@ func (s *server) someEvents(after uint64, limit int, c *Choice) (*eventList, err
 			why := huma.Error410Gone(fmt.Sprintf("after %d: events before %d are not kept any more", after, first)).(*huma.ErrorModel)
 			return &goneEvents{*why, first}
 		}
-		looked := 0
+		looked, said := 0, 0
 		l.Last = last
 		return v.Events(after, func(e *store.Event) bool {
 			l.Next = e.Seq
 			l.Last = max(l.Last, e.Seq)
 			if c.has(e) {
-				l.Events = append(l.Events, report.NewEvent(e))
+				told := report.NewEvent(e)
+				said += s.addText(e, c, told)
+				l.Events = append(l.Events, told)
 			}
 			looked++
-			return len(l.Events) < limit && looked < maxLooked
+			return len(l.Events) < limit && looked < maxLooked && said < maxTexts
 		})
 	})
 	return l, err
+}
+
+// addText adds the text of an event if it is asked for, and returns how many bytes that has.
+func (s *server) addText(of *store.Event, c *Choice, to *report.Event) int {
+	if c.Text == "" || s.Text == nil {
+		return 0
+	}
+	if err := s.Text(of, text.Format(c.Text), to); err != nil {
+		s.Log.Warn("the text of a page cannot be read", "event", of.Seq, "error", err)
+	}
+	if to.Text == nil {
+		return 0
+	}
+	return len(*to.Text)
 }
 
 type streamEventsIn struct {
@@ -234,11 +255,11 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, after uint64
 			return err
 		}
 		if len(l.Events) > 0 {
-			text, err := sseText(l.Events)
+			lines, err := sseText(l.Events)
 			if err != nil {
 				return err
 			}
-			if err := send(text); err != nil {
+			if err := send(lines); err != nil {
 				return err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"forage/report"
 	"forage/store"
+	"forage/text"
 )
 
 type list struct {
@@ -86,6 +87,46 @@ func TestEvents(t *testing.T) {
 	}
 	if l := get[list](t, srv.URL+"/api/v1/events?site=other.test"); len(l.Events) != 0 || l.Events == nil || l.Next != l.Last {
 		t.Errorf("events of a site that there is not: %+v", l)
+	}
+}
+
+// TestEventTexts: events have texts where they are asked for and kept, in answers that are not longer for that than they may be, and in streams.
+func TestEventTexts(t *testing.T) {
+	b := newBlog(t)
+	b.next(t)
+	db := b.crawl.DB()
+	want := told(t, db, 0)
+	var asked []text.Format
+	srv := serving(t, Options{DB: db, Text: func(of *store.Event, as text.Format, to *report.Event) error {
+		asked = append(asked, as)
+		said := strings.Repeat("x", maxTexts/2)
+		to.Text = &said
+		return nil
+	}})
+	if l := get[list](t, srv.URL+"/api/v1/events"); len(l.Events) != len(want) || len(asked) > 0 {
+		t.Errorf("%d events, asked %v", len(l.Events), asked)
+	}
+	n := 0
+	for after := uint64(0); after < uint64(len(want)); {
+		l := get[struct {
+			Events []report.Event
+			Next   uint64
+		}](t, fmt.Sprintf("%s/api/v1/events?text=markdown&after=%d", srv.URL, after))
+		if len(l.Events) == 0 || len(l.Events) > 2 || l.Events[0].Text == nil {
+			t.Fatalf("after %d: %d events", after, len(l.Events))
+		}
+		n, after = n+len(l.Events), l.Next
+	}
+	if n != len(want) || len(asked) != n || asked[0] != text.Markdown {
+		t.Errorf("%d events of %d, asked %v", n, len(want), asked)
+	}
+	res, err := http.Get(srv.URL + "/api/v1/events?text=html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != 422 {
+		t.Errorf("status %d", res.StatusCode)
 	}
 }
 

@@ -42,6 +42,7 @@ type Options struct {
 
 	Webhooks *webhook.Sender // nil: there are none
 	Metrics  http.Handler    // of /metrics; nil: there is none
+	Text     webhook.Text    // of events; nil: they have none
 
 	Streams   int              // readers that wait for events at the same time; 0: 256
 	Readers   int              // who read the store at the same time; 0: 64

@@ -70,8 +70,8 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// text is what is read in a part of a page, with one space between words.
-func text(n *html.Node) string {
+// plainText is what is read in a part of a page, with one space between words.
+func plainText(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode {
@@ -84,7 +84,7 @@ func text(n *html.Node) string {
 // has checks that the page says something.
 func (d *document) has(want ...string) {
 	d.t.Helper()
-	all := text(d.root)
+	all := plainText(d.root)
 	for _, w := range want {
 		if !strings.Contains(all, w) {
 			d.t.Errorf("%s does not say %q: %s", d.what, w, all)
@@ -107,9 +107,9 @@ func (d *document) figures() map[string]string {
 			for e := range c.ChildNodes() {
 				switch e.Data {
 				case "dt":
-					parts[0] = text(e)
+					parts[0] = plainText(e)
 				case "dd":
-					parts[1] = text(e)
+					parts[1] = plainText(e)
 				}
 			}
 			all[parts[0]] = parts[1]
@@ -154,7 +154,7 @@ func (d *document) check() {
 				d.t.Errorf("%s: %s %q has no label", d.what, n.Data, attr(n, "name"))
 			}
 		case "button":
-			if text(n) == "" {
+			if plainText(n) == "" {
 				d.t.Errorf("%s: a button that says nothing", d.what)
 			}
 		case "svg":
@@ -162,7 +162,7 @@ func (d *document) check() {
 				d.t.Errorf("%s: a chart without a name", d.what)
 			}
 		case "a":
-			if text(n) == "" {
+			if plainText(n) == "" {
 				d.t.Errorf("%s: a link to %q that says nothing", d.what, attr(n, "href"))
 			}
 			if strings.HasPrefix(attr(n, "href"), "http") && attr(n, "rel") != "noreferrer noopener nofollow external" {
@@ -326,7 +326,7 @@ func TestPagesNeed(t *testing.T) {
 	page(t, base+"/").each("ul", func(n *html.Node) {
 		if attr(n, "class") == "needs" {
 			for li := range n.ChildNodes() {
-				got = append(got, text(li))
+				got = append(got, plainText(li))
 			}
 		}
 	})
@@ -335,7 +335,7 @@ func TestPagesNeed(t *testing.T) {
 		t.Errorf("sites that need a person:\n%q, want\n%q", got, want)
 	}
 	var rows []string
-	page(t, base+"/sites?show=needs").each("tr", func(n *html.Node) { rows = append(rows, strings.Fields(text(n))[0]) })
+	page(t, base+"/sites?show=needs").each("tr", func(n *html.Node) { rows = append(rows, strings.Fields(plainText(n))[0]) })
 	if want := []string{"Site", "b.failed", "c.js", "d.blocks", "e.paused", "f.late"}; !slices.Equal(rows, want) {
 		t.Errorf("/sites?show=needs lists %q, want %q", rows, want)
 	}
@@ -361,7 +361,7 @@ func TestPagesInParts(t *testing.T) {
 				if x := item(n); x != "" {
 					all = append(all, x)
 				}
-				if n.Data == "a" && attr(n, "class") == "button" && n.Parent.Data == "nav" && text(n) != "Latest" {
+				if n.Data == "a" && attr(n, "class") == "button" && n.Parent.Data == "nav" && plainText(n) != "Latest" {
 					next = attr(n, "href")
 				}
 			})
@@ -373,7 +373,7 @@ func TestPagesInParts(t *testing.T) {
 	}
 	sites := follow("/sites", func(n *html.Node) string {
 		if n.Data == "td" && n.FirstChild != nil && n.FirstChild.Data == "a" {
-			return text(n)
+			return plainText(n)
 		}
 		return ""
 	})
@@ -423,7 +423,7 @@ func TestPagesHostile(t *testing.T) {
 				t.Errorf("%s has an image", path)
 			case "bdi":
 				shown++
-				if said := text(n); strings.ContainsAny(said, "\u202e\u2066\x00\x1b\u200b") || len(said) > 1000 {
+				if said := plainText(n); strings.ContainsAny(said, "\u202e\u2066\x00\x1b\u200b") || len(said) > 1000 {
 					t.Errorf("%s shows %.200q", path, said)
 				}
 			case "a":
@@ -670,7 +670,7 @@ func TestHostsPage(t *testing.T) {
 	w := &watched{asked: []*report.Asked{{Host: "d.test", Next: now.Add(90 * time.Second), CrawlDelay: 2 * time.Minute, Pending: 77}}}
 	base := serving(t, Options{DB: db, Watch: w, Now: func() time.Time { return now }}).URL
 	rows := func(path string) (all []string) {
-		page(t, base+path).each("tr", func(n *html.Node) { all = append(all, text(n)) })
+		page(t, base+path).each("tr", func(n *html.Node) { all = append(all, plainText(n)) })
 		return all[min(1, len(all)):]
 	}
 	want := []string{
@@ -698,7 +698,7 @@ func TestOracle(t *testing.T) {
 	name := strings.TrimPrefix(b.url, "http://")
 	w := &watched{sites: []Site{{Name: name, Settings: Settings{URL: b.url + "/", Budget: "1"}}}}
 	base := serving(t, Options{DB: b.crawl.DB(), Watch: w}).URL
-	if got := text(page(t, base+sitePath(name)).root); strings.Contains(got, "Beside an oracle") {
+	if got := plainText(page(t, base+sitePath(name)).root); strings.Contains(got, "Beside an oracle") {
 		t.Error("no recrawl has shown what was new, and there is an oracle")
 	}
 	if _, err := b.crawl.Revisit(t.Context(), plan.Plan{Full: true, Text: "all"}, b.options()); err != nil {

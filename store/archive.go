@@ -104,8 +104,15 @@ func (db *DB) DropCapture(id graph.Node) error {
 // Capture returns what PutCapture stored, or ErrNotFound. O(log n).
 func (v *View) Capture(id graph.Node) (Capture, error) { return v.capture(captureKey(id)) }
 
-// PutText stores where the text of a document is, as it was last seen.
+// PutText stores where the text is that was made of the body which a document was last seen with.
 func (db *DB) PutText(id graph.Node, at Capture) error { return db.set(textKey(id), at.encode()) }
+
+// DropText notes that there is no such text.
+func (db *DB) DropText(id graph.Node) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.window().Delete(textKey(id), nil)
+}
 
 // Text returns what PutText stored, or ErrNotFound. O(log n).
 func (v *View) Text(id graph.Node) (Capture, error) { return v.capture(textKey(id)) }

@@ -127,6 +127,11 @@ func (db *DB) putCycle(r *CycleRecord) error {
 			return err
 		}
 	}
+	if r.Ended == 0 {
+		db.running[r.Cycle] = true
+	} else {
+		delete(db.running, r.Cycle)
+	}
 	if n, known := db.ended[r.Site]; known && r.condensable() {
 		db.ended[r.Site] = n + 1
 	}

@@ -154,6 +154,9 @@ type Doc struct {
 	Use      string // what the site says of its use, as package fetch/use writes it
 	UseKnown bool   // for Use: an answer was read for it; false where the latest is of a release that did not
 
+	Away   bool  // of a page: the latest answer that told was none of a page, but a redirect or of another type
+	TextIn Cycle // the latest cycle from which on there may be something else to tell of its text; 0: not known, see text.go
+
 	stored    bool  // there is a record in the store
 	was       tally // what the record in the store counts as
 	visited   bool  // the record in the store tells of the latest visit, too, see DB.PutVisit
@@ -293,6 +296,8 @@ var docFields = record.New(
 	record.Bool(62, func(d *Doc) *bool { return &d.NoFollow }),
 	record.Uint(63, func(d *Doc) *uint8 { return &d.Unlisted }),
 	record.Uint(simhashTag, func(d *Doc) *uint64 { return &d.Simhash }),
+	record.Bool(65, func(d *Doc) *bool { return &d.Away }),
+	record.Uint(66, func(d *Doc) *Cycle { return &d.TextIn }),
 )
 
 // visit is the latest visit as far as d tells of it.

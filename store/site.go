@@ -167,6 +167,7 @@ type tally struct {
 	action   bool
 	changed  Time // see events
 	moved    Time // of what is distinct
+	says     uint64
 }
 
 func (d *Doc) tally() tally {
@@ -178,7 +179,7 @@ func (d *Doc) tally() tally {
 	if distinct {
 		moved = d.Moved
 	}
-	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap), d.State == Skipped && d.Reason == ReasonAction, d.Changed, moved}
+	return tally{d.Site, d.State, kind, d.New == IsNew && distinct, d.Gone != 0 && (d.IsPage() || d.IsList()), distinct, d.Hollow && d.IsPage(), d.LeftOut() && (d.Kind == Page || d.Kind == Feed || d.Kind == Sitemap), d.State == Skipped && d.Reason == ReasonAction, d.Changed, moved, d.says()}
 }
 
 func (c *Counters) count(t tally, by int64) {

@@ -104,6 +104,7 @@ type DB struct {
 	lastSite  SiteID         // the highest number given
 	lastCycle Cycle          // the same
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
+	running   map[Cycle]bool // cycles that were put and have not ended
 
 	numbers  *index         // of URLs
 	bodies   *index         // of the first pages with them
@@ -128,7 +129,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 	db := &DB{
 		docs: map[graph.Node][]byte{}, visits: map[graph.Node][]Visit{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
 		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{},
-		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{}, summaries: map[SiteID]*summarised{},
+		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{}, running: map[Cycle]bool{}, summaries: map[SiteID]*summarised{},
 		events: events{moved: map[graph.Node]movement{}},
 	}
 	folder := filepath.Join(dir, "documents")

@@ -197,6 +197,9 @@ func (db *DB) put(d *Doc) error {
 	if err != nil {
 		return err
 	}
+	if now.says != d.was.says {
+		d.TextIn = max(d.TextIn, db.cycleOf(d))
+	}
 	db.note(d.ID, &d.was, &now)
 	if err := db.keepWas(d); err != nil {
 		return err

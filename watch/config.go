@@ -268,6 +268,9 @@ func (c *Config) read(r *reader, root ast.Node) {
 			continue
 		}
 		names[h.Name] = true
+		if err := c.checkText(&h); err != nil {
+			r.errorf(n, "%v", err)
+		}
 		for _, s := range h.Sites {
 			if places[s] == nil {
 				r.errorf(n, "sites: %s is not watched%s", s, meant(s, sortedKeys(places)))
@@ -275,6 +278,25 @@ func (c *Config) read(r *reader, root ast.Node) {
 		}
 		c.Webhooks = append(c.Webhooks, h)
 	}
+}
+
+// checkText returns an error where a webhook wants texts that nothing keeps. Events tell of what was fetched before: nothing is fetched for them.
+func (c *Config) checkText(h *webhook.Target) error {
+	if h.Text == "" {
+		return nil
+	}
+	kept := text.Format(cmp.Or(c.Texts.Format, string(text.Markdown)))
+	switch {
+	case c.Texts.Folder == "":
+		return fmt.Errorf("text: no texts are kept that could be sent: want text: {dir: FOLDER, format: %s} at the top of the file", h.Text)
+	case h.Text != kept:
+		return fmt.Errorf("text: texts are kept as %s: want text: %s, or format: %s where they are kept", kept, kept, h.Text)
+	case len(c.Sites) > 0 && !slices.ContainsFunc(c.Sites, func(s Site) bool {
+		return !s.Textless && (len(h.Sites) == 0 || slices.Contains(h.Sites, s.Name))
+	}):
+		return errors.New("text: of none of its sites texts are kept: they say text: false")
+	}
+	return nil
 }
 
 // respect reads a list of what is left out.
@@ -529,6 +551,7 @@ func readWebhook(r *reader, n ast.Node) (h webhook.Target, ok bool) {
 				}
 			}
 		},
+		"text":          func(n ast.Node) { r.text(n, (*string)(&h.Text), func(s string) error { return oneOf(s, textFormats) }) },
 		"template":      func(n ast.Node) { r.text(n, &h.Template, webhook.CheckTemplate) },
 		"sites":         func(n ast.Node) { r.texts(n, &h.Sites, nil) },
 		"header":        func(n ast.Node) { h.Header = r.header(n) },

@@ -100,7 +100,12 @@ func templateKeys(e *report.Event) (map[string]any, error) {
 	}
 	said, _ := keys["use"].(map[string]any)
 	keys["use"] = complete[report.Use](said)
-	return complete[report.Event](keys), nil
+	lines := keys["text"] // of which it has several
+	keys = complete[report.Event](keys)
+	if lines != nil {
+		keys["text"] = lines
+	}
+	return keys, nil
 }
 
 // complete returns keys with all those of the record T, "" for those that JSON leaves out or has null. Texts may be written

@@ -18,17 +18,23 @@ import (
 
 	"forage/report"
 	"forage/store"
+	"forage/text"
 )
 
 // Options are what a Sender works with.
 type Options struct {
 	DB        *store.DB                               // is read
 	Write     func(write func(*store.DB) error) error // has the one who writes to DB call write, and returns when that is on the disk
+	Text      Text                                    // nil: there is none
 	UserAgent string
 	Full      func() error                                                         // tells that there is no room on the disk; nil: there always is
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // in place of one that judges addresses; nil: none
 	Log       *slog.Logger                                                         // nil: none
 }
+
+// Text fills in the text of an event, if it is of a page whose text is kept. It is read for each attempt, so that no more is written of what waits than
+// how far the target is. It may be called by several goroutines.
+type Text func(of *store.Event, as text.Format, to *report.Event) error
 
 // The errors of a Sender, which what it returns wraps.
 var (
@@ -382,7 +388,7 @@ func (t *sending) run(ctx context.Context) {
 			sleep(ctx, w.wait, t.wake)
 		default:
 			var res Attempt
-			body, err := w.writer.body(report.NewEvent(w.event))
+			body, err := t.body(&w)
 			if err == nil {
 				res = w.poster.post(attempts, w.event.ID(), body)
 			} else {
@@ -394,6 +400,17 @@ func (t *sending) run(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.poster.client.CloseIdleConnections()
+}
+
+// body returns what is sent of the event. A text that cannot be read is no reason not to tell of its page.
+func (t *sending) body(w *work) ([]byte, error) {
+	e := report.NewEvent(w.event)
+	if as := w.poster.target.Text; as != "" && t.Text != nil {
+		if err := t.Text(w.event, as, e); err != nil {
+			t.Log.Warn("the text of a page cannot be read", "webhook", w.poster.target.Name, "event", e.Seq, "error", err)
+		}
+	}
+	return w.writer.body(e)
 }
 
 // A work is what is to be done next for a target.

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"forage/store"
+	"forage/text"
 )
 
 // A Target is where events are sent to. Name and URL must be there.
@@ -31,6 +32,7 @@ type Target struct {
 	URL      string            // http or https
 	Secrets  []string          // each signs, see CheckSecret; none: nothing is signed
 	Template string            // of the body, see CheckTemplate; "": the event as JSON
+	Text     text.Format       // events of pages that are new or have changed have their text; "": they do not
 	Sites    []string          // names; none: of all. What is of no site is of all
 	Types    []store.EventType // none: all
 	Header   map[string]string // fields besides

@@ -36,6 +36,7 @@ var exportKinds = []exportKind{
 		}
 		return export.Snap(v, s, x.to, x.heed.keep())
 	}},
+	{name: "text", flags: []string{"format", "respect", "since", "site", "text", "warc"}, write: (*exporting).text},
 	{name: "urls", flags: []string{"all", "respect"}, write: func(x *exporting, v *store.View) (export.Written, error) {
 		return export.URLs(v, x.to, x.all, x.heed.keep())
 	}},
@@ -49,6 +50,7 @@ type exportFlags struct {
 	all, fetched, json bool
 	heed               respect
 	from               since
+	texts              textsFlags
 }
 
 // exporting is one call of export.
@@ -59,6 +61,7 @@ type exporting struct {
 	to   export.Target
 
 	names *export.Target // graph: where the URLs of its nodes go; nil: nowhere
+	more  map[string]any // what is told beside what all kinds tell
 }
 
 func exportCmd() *cobra.Command {
@@ -69,7 +72,7 @@ func exportCmd() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "export KIND",
-		Short: "Write the store's tables, link graph or URLs, a site's history, or an archive's index to a file",
+		Short: "Write the store's tables, texts, link graph or URLs, a site's history, or an archive's index to a file",
 		Long: `Export writes what the store holds to a file. KIND is one of
 
   cdxj     the index of the WARC files of the store's archive, or in the folder --warc and below
@@ -81,15 +84,18 @@ func exportCmd() *cobra.Command {
            and others read them. --since leaves out what was known before a cycle (which is
            in) or a time
   snap     the history of a site as SNAP2, a snapshot a cycle; 'forage replay' serves it
+  text     what pages say, as Markdown or plain text, a JSON object a line, or as a table where
+           PATH ends in .parquet: the texts that 'crawl --text' has kept, or else made of the
+           archive. --since tells what is new, changed and gone since a cycle or a time
   urls     the URLs of all pages, a line each
   wacz     the WARC files of the store's archive, or of --warc, as one file with an index and a
            list of pages, which ReplayWeb.page shows; --site NAME takes that site's captures only
 
-A path that ends in .gz or .zst is compressed (snap, parquet and wacz always are); '-' is the standard
+A path that ends in .gz or .zst is compressed (snap, tables and wacz always are); '-' is the standard
 output, where nothing else is written then. Export works beside a running crawl. --respect
 leaves out documents as 'forage pages' does, and of a graph their links: its nodes are numbered
 anew.`,
-		Example:   "  forage export graph -o links.tsv.zst\n  forage export urls -o - | wc -l\n  forage export snap --site example.org -o example.snap.gz\n  forage export parquet --since 7 -o tables/7",
+		Example:   "  forage export graph -o links.tsv.zst\n  forage export urls -o - | wc -l\n  forage export snap --site example.org -o example.snap.gz\n  forage export parquet --since 7 -o tables/7\n  forage export text --since 7 -o new.jsonl.zst",
 		Args:      arguments(cobra.ExactArgs(1)),
 		ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,9 +110,10 @@ anew.`,
 	dirFlag(cmd, &x.dir)
 	f := cmd.Flags()
 	f.StringVarP(&x.output, "output", "o", "", "file to write, - for the standard output; parquet: new folder")
-	f.StringVar(&x.archive, "warc", "", "cdxj, parquet, wacz: folder of another archive than the store's")
-	f.Var(&x.from, "since", "parquet: only what came to be known since a cycle or time")
-	f.StringVar(&x.site, "site", "", "snap: the site, where the store has several; wacz: only what was captured of it")
+	f.StringVar(&x.archive, "warc", "", "cdxj, parquet, text, wacz: folder of another archive than the store's")
+	f.Var(&x.from, "since", "parquet, text: only what came to be known since a cycle or time")
+	f.StringVar(&x.site, "site", "", "snap: the site, where the store has several; text, wacz: only what is of it")
+	x.texts.add(f)
 	f.StringVar(&x.labels, "labels", "", "graph: file for the URLs of its nodes, instead of PATH.urls")
 	f.BoolVar(&x.all, "all", false, "urls: everything known, not only pages")
 	f.BoolVar(&x.fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")
@@ -132,6 +139,8 @@ func (x *exporting) check() error {
 		}
 	}
 	switch {
+	case x.kind.name == "text" && !textPath(x.output):
+		return usagef("-o %s: want a file that ends in .jsonl, .jsonl.gz or .jsonl.zst, a new folder that ends in .parquet, or - for the standard output", x.output)
 	case x.output == "-" && x.kind.folder:
 		return usagef("%s is a folder of files, for which the standard output has no place: name a new one with -o PATH", x.kind.name)
 	case x.output == "-" && x.labels == "-":
@@ -220,7 +229,9 @@ func (x *exporting) tell(w export.Written) error {
 	}
 	switch {
 	case x.json:
-		return printJSON(to, map[string]any{"kind": x.kind.name, "path": x.output, "records": w.Records, "bytes": w.Bytes})
+		told := map[string]any{"kind": x.kind.name, "path": x.output, "records": w.Records, "bytes": w.Bytes}
+		maps.Copy(told, x.more)
+		return printJSON(to, told)
 	case piped:
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"forage/crawl"
+	"forage/export"
 	"forage/fetch/use"
 	"forage/internal/printable"
 	"forage/metrics"
@@ -246,7 +247,9 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := webhook.New(webhook.Options{DB: cr.DB(), Write: cr.Write, UserAgent: cfg.Fetch.UserAgent, Full: cr.Full, Log: log}, c.Webhooks)
+	texts := export.NewEventTexts(cr.DB())
+	defer texts.Close()
+	hooks, err := webhook.New(webhook.Options{DB: cr.DB(), Write: cr.Write, Text: texts.Add, UserAgent: cfg.Fetch.UserAgent, Full: cr.Full, Log: log}, c.Webhooks)
 	if err != nil {
 		return err
 	}
@@ -274,7 +277,7 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 		return err
 	}
 	serving := w.serving(c, cr, served{s, reload}, l.Addr(), ending, log)
-	serving.Metrics, serving.Webhooks = shown, hooks
+	serving.Metrics, serving.Webhooks, serving.Text = shown, hooks, texts.Add
 	handler, err := serve.New(serving)
 	if err != nil {
 		return badInput(err)

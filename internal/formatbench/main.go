@@ -27,11 +27,15 @@ func main() {
 	store := flag.String("store", "", "only make a store of -pages pages in this folder")
 	pages := flag.Int("pages", 0, "see -store")
 	flag.StringVar(&b.before, "before", "7bcc8ed", "revision whose program is as large as ours was without formats")
+	texts := flag.String("texts", "", "only keep texts of the pages of -store in this folder")
 	flag.Parse()
 	err := error(nil)
-	if *store != "" {
+	switch {
+	case *texts != "":
+		err = makeTexts(*store, *texts)
+	case *store != "":
 		err = makeStore(*store, *pages)
-	} else {
+	default:
 		err = b.run(*only)
 	}
 	if err != nil {
@@ -56,6 +60,7 @@ func (b *bench) rows() []asked.Row {
 		{Name: "parquet", Run: b.parquet},
 		{Name: "cdxj", Run: b.cdxj},
 		{Name: "size", Run: b.size},
+		{Name: "text", Run: b.text},
 		{Name: "import-warc", Run: b.importWARC},
 		{Name: "import-cdxj", Run: b.importCDXJ},
 	}
@@ -85,14 +90,22 @@ func (b *bench) one(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// self is another process of this program, on one core.
+func (b *bench) self(args ...string) (*exec.Cmd, error) {
+	path, err := os.Executable()
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	return cmd, err
+}
+
 // store makes a store of so many pages.
 func (b *bench) store(pages int) (dir string, err error) {
-	self, err := os.Executable()
+	dir = filepath.Join(b.tmp, fmt.Sprint("store-", pages))
+	cmd, err := b.self("-store", dir, "-pages", fmt.Sprint(pages))
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(b.tmp, fmt.Sprint("store-", pages))
-	_, err = asked.Measure(exec.Command(self, "-store", dir, "-pages", fmt.Sprint(pages)))
+	_, err = asked.Measure(cmd)
 	return dir, err
 }
 
