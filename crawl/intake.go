@@ -608,7 +608,11 @@ func (im *intake) answered(d *store.Doc, j *job) (err error) {
 		im.round.ruled(o)
 	}
 	im.round.heed(cy)
-	if d == nil {
+	if d != nil { // that, or the beginning of the cycle, may have put it in line
+		if d, err = c.doc(d.ID); err != nil {
+			return err
+		}
+	} else {
 		if id, err := c.db.Find(from.URL); err == nil { // robots.txt names it
 			d, err = c.doc(id)
 			if err != nil {
