@@ -12,10 +12,10 @@ import (
 	"forage/store"
 )
 
-// TestAdopt crawls a site that another one had linked to before: what was known of it by those
+// TestStrays crawls a site that another one had linked to before: what was known of it by those
 // links, its home too, is its own now, and what only such links led to later is found new once
 // a page of its own links to it.
-func TestAdopt(t *testing.T) {
+func TestStrays(t *testing.T) {
 	for _, kind := range scope.Kinds {
 		t.Run(kind, func(t *testing.T) {
 			w := newWeb(t)

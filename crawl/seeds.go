@@ -53,7 +53,7 @@ type seeded struct {
 
 // addSeeds makes the sites of seeds that were checked, or changes the rules of those that exist, and
 // returns them, each once, in the order of the seeds. strays are the documents that a new site may
-// adopt. O(seeds, URLs known of new sites).
+// take. O(seeds, URLs known of new sites).
 func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([]seeded, error) {
 	last, err := c.db.LastCycle()
 	if err != nil {
@@ -111,19 +111,19 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 		}
 	}
 	c.tally()                             // a link may have led here, in the middle of a window
-	if err := c.db.Commit(); err != nil { // adopt reads what is committed
+	if err := c.db.Commit(); err != nil { // take reads what is committed
 		return nil, err
 	}
 	result := make([]seeded, len(sites))
 	for i, e := range sites {
 		s := seeded{Site: e.Site}
-		adopted := false
+		took := false
 		if e.fresh {
-			if adopted, err = c.adopt(e.Site, strays, last+1); err != nil {
+			if took, err = c.take(e.Site, strays, last+1); err != nil {
 				return nil, err
 			}
 		}
-		all := e.fresh && !adopted
+		all := e.fresh && !took
 		for _, url := range e.urls {
 			d, err := c.addSeed(e.Site, url, last+1)
 			if err != nil {
@@ -236,7 +236,7 @@ func (c *Crawl) addSeed(s *store.Site, url string, next store.Cycle) (*store.Doc
 	return d, nil
 }
 
-// strays tell which documents a new site may adopt: nothing but the scope of their own sites kept them
+// strays tell which documents a new site may take: nothing but the scope of their own sites kept them
 // from being fetched.
 type strays struct {
 	none     bool                    // there are none
@@ -278,10 +278,10 @@ func (c *Crawl) straysFor(seeds []scope.Seed) (strays, error) {
 	return strays{byDomain: byDomain}, errors.Join(err, failed)
 }
 
-// adopt gives a new site of cycle c the documents that links of other sites led to before, and
+// take gives a new site of cycle c the documents that links of other sites led to before, and
 // that lay outside of the scope of these, and reports whether there are any. It reads the URLs of a host or
 // prefix.
-func (c *Crawl) adopt(rec *store.Site, strays strays, cycle store.Cycle) (any bool, err error) {
+func (c *Crawl) take(rec *store.Site, strays strays, cycle store.Cycle) (any bool, err error) {
 	if strays.none {
 		return false, nil
 	}
