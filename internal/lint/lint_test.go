@@ -38,6 +38,7 @@ var imports = map[string]string{
 	"explore":              "graph",
 	"explore/yield":        "",
 	"retain":               "graph",
+	"adopt":                "",
 	"retain/history":       "graph retain snap",
 	"frontier":             "graph",
 	"store":                "graph internal/atomicfile internal/filelock internal/machine store/record",
@@ -60,7 +61,7 @@ var imports = map[string]string{
 	"crawl/plan":           "graph revisit revisit/paper store crawl/scope", // which policies need full recrawls
 	"crawl/keep":           "graph retain store",
 	"crawl/ledger":         "graph revisit revisit/paper store crawl/scope crawl/plan",
-	"crawl":                "archive graph explore explore/yield retain revisit revisit/paper fetch fetch/use frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan text warc",
+	"crawl":                "adopt archive graph explore explore/yield retain revisit revisit/paper fetch fetch/use frontier store crawl/scope crawl/document crawl/keep crawl/ledger crawl/novelty crawl/plan text warc",
 	"control":              "",
 	"chart":                "",
 	"report":               "cover crawl/plan fetch/use graph internal/printable retain revisit simhash store",
@@ -131,7 +132,7 @@ var modules = map[string]string{
 }
 
 // decisions are pure: they open no socket and no file, read no clock, and use no global chance.
-var decisions = []string{"seed", "explore", "explore/yield", "revisit", "revisit/paper", "retain", "cover"}
+var decisions = []string{"adopt", "seed", "explore", "explore/yield", "revisit", "revisit/paper", "retain", "cover"}
 
 var impure = []string{"net", "net/http", "os", "os/exec", "io/ioutil", "log", "log/slog", "syscall"}
 
