@@ -114,7 +114,7 @@ func learn(adopted []Adopted) *lessons {
 			l.voters[v] = add(l.voters[v])
 		}
 	}
-	l.mean = float64(all.pages+1) / float64(all.fetches+1) // above 0, so that votes count where all was in vain
+	l.mean = float64(max(1, all.pages)) / float64(max(1, all.fetches)) // above 0, so that votes count where all was in vain
 	return l
 }
 

@@ -64,7 +64,7 @@ func naive(candidates []Candidate, adopted []Adopted, n int) (chosen []int) {
 		return pages, fetches
 	}
 	pages, fetches := yield(func(*Adopted) bool { return true })
-	mean := (pages + 1) / (fetches + 1)
+	mean := max(1, pages) / max(1, fetches)
 	score := func(c *Candidate) float64 {
 		total := 0.
 		for _, v := range c.Voters {

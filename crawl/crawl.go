@@ -28,6 +28,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -115,11 +116,15 @@ type Result struct {
 	Requisites  Requisites
 	Errors      int64
 	Failed      []FailedSite
-	Shells      []string      // names of sites that answer every path with the same page
-	Finished    []*store.Site // sites that had nothing left to be fetched from the start
-	Interrupted bool          // by the context or Stop: the state is saved, the same call goes on
-	Cut         string        // what else ended the run before its end: --max-total, --time-limit, …
-	Seconds     float64       // of this run
+	Shells      []string        // names of sites that answer every path with the same page
+	Finished    []*store.Site   // sites that had nothing left to be fetched from the start
+	Adopted     []Adopted       // sites that Grow visited for the first time
+	Refused     []store.Refusal // sites that Grow did not adopt
+	Interrupted bool            // by the context or Stop: the state is saved, the same call goes on
+	Cut         string          // what else ended the run before its end: --max-total, --time-limit, …
+	Seconds     float64         // of this run
+
+	answers int64 // to requests for documents in this run
 }
 
 // Requisites tell what was fetched because pages need it to look right.
@@ -176,6 +181,7 @@ type Crawl struct {
 	full    atomic.Pointer[error] // there is no room on the disk: nothing is handed out; nil: there is
 	looked  time.Time             // when that was found out
 	closing bool                  // no run may begin any more
+	growing sync.Mutex            // held by Adopt, which any goroutine may call: two that count sites side by side would adopt too many
 	err     error                 // the store is broken
 }
 

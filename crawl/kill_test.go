@@ -48,7 +48,11 @@ func TestMain(m *testing.M) {
 			if policy := os.Getenv("FORAGE_TEST_POLICY"); policy != "" {
 				_, err = c.Revisit(ctx, planned(policy), Options{})
 			} else {
-				_, err = c.Run(ctx, []scope.Seed{{URL: url}}, Options{Requisites: os.Getenv("FORAGE_TEST_REQUISITES") != ""})
+				var r *Result
+				r, err = c.Run(ctx, []scope.Seed{{URL: url}}, Options{Requisites: os.Getenv("FORAGE_TEST_REQUISITES") != ""})
+				if most, _ := strconv.Atoi(os.Getenv("FORAGE_TEST_ADOPT")); err == nil {
+					_, err = c.Grow(ctx, Growth{Most: most}, Options{}, r)
+				}
 			}
 		}
 		if err == nil {

@@ -96,13 +96,18 @@ func (l *Loop) robots(j *job, now time.Time) {
 
 // keep keeps the rules of an answer, as of now.
 func (o *origin) keep(c *Crawl, j *job) error {
+	kept := robotsRecord(o.name, j.rules, j.out, c.now())
+	o.rules, o.expires = j.rules, kept.Expires
+	return c.db.PutRobots(kept)
+}
+
+// robotsRecord is what is kept of the rules that an origin answered at a time.
+func robotsRecord(origin string, rules *fetch.Robots, out *fetch.Outcome, at store.Time) *store.Robots {
 	age := fetch.RobotsAge
-	if a, ok := j.out.MaxAge(); ok {
+	if a, ok := out.MaxAge(); ok {
 		age = min(age, a)
 	}
-	at := c.now()
-	o.rules, o.expires = j.rules, at+store.Time(age/time.Second)
-	return c.db.PutRobots(&store.Robots{Origin: o.name, FetchedAt: at, Expires: o.expires, Status: j.rules.Status, Body: j.rules.Body})
+	return &store.Robots{Origin: origin, FetchedAt: at, Expires: at + store.Time(age/time.Second), Status: rules.Status, Body: rules.Body}
 }
 
 // maxSitemaps is how many Sitemap lines of one robots.txt are believed.

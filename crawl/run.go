@@ -195,7 +195,7 @@ func (r *run) ended() {
 	if len(c.runs) == 0 {
 		c.loop.crawls = slices.DeleteFunc(c.loop.crawls, func(o *Crawl) bool { return o == c })
 	}
-	r.res.Seconds = c.loop.clock.Now().Sub(r.began).Seconds()
+	r.res.Seconds, r.res.answers = c.loop.clock.Now().Sub(r.began).Seconds(), r.fetched
 	c.loop.finished = append(c.loop.finished, r)
 }
 

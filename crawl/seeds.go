@@ -39,7 +39,7 @@ func checkSeeds(ctx context.Context, seeds []scope.Seed) ([]scope.Seed, error) {
 		if _, err := scope.Addresses(&r); err != nil {
 			return nil, err
 		}
-		good[i] = scope.Seed{URL: url, Rules: r}
+		good[i] = scope.Seed{URL: url, Rules: r, Adopted: seed.Adopted}
 	}
 	return good, nil
 }
@@ -55,6 +55,15 @@ type seeded struct {
 // returns them, each once, in the order of the seeds. strays are the documents that a new site may
 // take. O(seeds, URLs known of new sites).
 func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([]seeded, error) {
+	c.tally()                             // a link may have led here, in the middle of a window
+	if err := c.db.Commit(); err != nil { // take reads what is committed
+		return nil, err
+	}
+	return c.placeSeeds(seeds, strays, log)
+}
+
+// placeSeeds is addSeeds where all that take reads is committed: a site comes to be with all that it takes in one commit.
+func (c *Crawl) placeSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([]seeded, error) {
 	last, err := c.db.LastCycle()
 	if err != nil {
 		return nil, err
@@ -78,7 +87,7 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				// Its first cycle will have the next number that is free.
-				e.Site, e.fresh = &store.Site{Name: name, State: store.SiteCrawling, FirstCycle: last + 1, LastCycle: last + 1}, true
+				e.Site, e.fresh = &store.Site{Name: name, State: store.SiteCrawling, Adopted: seed.Adopted, FirstCycle: last + 1, LastCycle: last + 1}, true
 			case err != nil:
 				return nil, err
 			default:
@@ -105,14 +114,13 @@ func (c *Crawl) addSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) ([
 	}
 	for _, e := range sites {
 		if e.fresh {
+			if a := e.Adopted; a != nil {
+				c.db.PutEvent(&store.Event{Type: store.SiteAdopted, At: a.At, Site: e.Name, URL: e.Seeds[0], FoundOn: a.From})
+			}
 			if err := c.db.AddSite(e.Site); err != nil {
 				return nil, err
 			}
 		}
-	}
-	c.tally()                             // a link may have led here, in the middle of a window
-	if err := c.db.Commit(); err != nil { // take reads what is committed
-		return nil, err
 	}
 	result := make([]seeded, len(sites))
 	for i, e := range sites {

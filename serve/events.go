@@ -30,7 +30,7 @@ const maxWait = time.Minute
 
 // A Choice is of events. It is exported as huma reads no other embedded fields.
 type Choice struct {
-	Type []string `query:"type,explode" enum:"page.new,page.changed,page.gone,page.moved,site.ready,site.trouble,site.fine,watch.paused,watch.resumed,event.lost" nullable:"false" doc:"only events of these types"`
+	Type []string `query:"type,explode" enum:"page.new,page.changed,page.gone,page.moved,site.adopted,site.ready,site.trouble,site.fine,watch.paused,watch.resumed,event.lost" nullable:"false" doc:"only events of these types"`
 	Site []string `query:"site,explode" nullable:"false" doc:"only events of these sites"`
 	Text string   `query:"text" enum:"markdown,text" doc:"events of new and changed pages have what these say, where that is kept in this format"`
 }

@@ -668,8 +668,16 @@ func (c *checker) hosts() error {
 	if err != nil {
 		return err
 	}
-	return c.v.scan([]byte{tableRobots}, nil, func(k, val []byte) error {
+	if err := c.v.scan([]byte{tableRobots}, nil, func(k, val []byte) error {
 		if _, err := decodeRobots(string(k[1:]), val); err != nil {
+			c.problem(drop(k), "%v", err)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return c.v.scan([]byte{tableRefusal}, nil, func(k, val []byte) error {
+		if _, err := decodeRefusal(string(k[1:]), val); err != nil {
 			c.problem(drop(k), "%v", err)
 		}
 		return nil

@@ -32,6 +32,7 @@ const (
 	PageChanged  EventType = "page.changed"  // another body than at the fetch before
 	PageGone     EventType = "page.gone"     // see novelty.Gone
 	PageMoved    EventType = "page.moved"    // found to be MovedFrom at a new URL
+	SiteAdopted  EventType = "site.adopted"  // it is a site from now on, as FoundOn links to URL, from where its first visit starts
 	SiteReady    EventType = "site.ready"    // its first visit has ended: what comes from now on is new
 	SiteTrouble  EventType = "site.trouble"  // it cannot be fetched, or blocks us: Reason tells
 	SiteFine     EventType = "site.fine"     // that is over
@@ -41,7 +42,7 @@ const (
 )
 
 // EventTypes are all types, in the order in which they are told of.
-var EventTypes = []EventType{PageNew, PageChanged, PageGone, PageMoved, SiteReady, SiteTrouble, SiteFine, WatchPaused, WatchResumed, EventLost}
+var EventTypes = []EventType{PageNew, PageChanged, PageGone, PageMoved, SiteAdopted, SiteReady, SiteTrouble, SiteFine, WatchPaused, WatchResumed, EventLost}
 
 // An Event is something that came to be true, as it was known then: it stays as it is, whatever becomes
 // of the page. The zero value of a field means not known, or that there is none.
@@ -52,7 +53,7 @@ type Event struct {
 	Site  string
 	Cycle Cycle
 
-	// Of a page, nothing for events of sites:
+	// Of a page, nothing for events of sites, but for URL and FoundOn of SiteAdopted:
 	Doc          graph.Node // graph.None: of none
 	URL          string     // as lists of pages have it: that of the canonical which Doc stands for
 	Title        string

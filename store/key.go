@@ -35,6 +35,7 @@ const (
 	tableChanged    = 'a' // site, id → document as it was then; site → the latest cycle that it knows of
 	tableHost       = 'h' // origin → host
 	tableRobots     = 'r' // origin → robots.txt
+	tableRefusal    = 'R' // host → why it was not adopted
 	tableDigest     = 'b' // site, digest (8 bytes) → id of the first page with this body
 	tableEvent      = 'e' // number (8 bytes) → event
 	tableTold       = 'f' // id → number of the event (8 bytes) that told it as new

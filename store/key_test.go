@@ -4,7 +4,7 @@ package store
 var _ = map[byte]bool{
 	tableMeta: true, tableURL: true, tableDoc: true, tableSiteDoc: true, tableQueue: true, tableLinks: true, tableVisit: true, tableSite: true,
 	tableSiteName: true, tableCounters: true, tableCycle: true, tableCycleIndex: true, tablePast: true, tableNew: true, tableRefetch: true,
-	tableRecord: true, tableRecords: true, tableState: true, tableSummary: true, tableChanged: true, tableHost: true, tableRobots: true,
+	tableRecord: true, tableRecords: true, tableState: true, tableSummary: true, tableChanged: true, tableHost: true, tableRobots: true, tableRefusal: true,
 	tableDigest: true, tableEvent: true, tableTold: true, tableWatched: true, tableDelivery: true, tablePayload: true, tableCapture: true, tableText: true,
 	tableRequisite: true, tableKnown: true,
 }

@@ -35,6 +35,7 @@ type Site struct {
 	PartialWhy string     `json:"partial_why,omitempty"` // a few words for people
 	Ready      bool       `json:"ready,omitempty"`       // that its first visit has ended was told, see SiteReady
 	Trouble    string     `json:"trouble,omitempty"`     // what was told of last, see SiteTrouble; "": it is over
+	Adopted    *Adoption  `json:"adopted,omitempty"`     // nil: somebody named it
 	FirstCycle Cycle      `json:"first_cycle"`           // its first visit
 	LastCycle  Cycle      `json:"last_cycle"`            // the latest cycle that worked on it
 	CrawledAt  Time       `json:"crawled_at,omitempty"`  // when its latest cycle ended

@@ -91,6 +91,18 @@ func Within(kind, url string) (string, error) {
 	return "", fmt.Errorf("scope %q: want one of %s", kind, strings.Join(Kinds, ", "))
 }
 
+// Domain returns the registered domain of a host, without a port: what somebody has who may name as many hosts
+// below it as they like. Of an address it is the host itself.
+func Domain(host string) string {
+	if name, _ := cutPort(host); name != host {
+		if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err != nil {
+			host = name
+		}
+	}
+	domain, _ := Within("domain", "http://"+host+"/") // the error is of another kind of scope
+	return domain
+}
+
 // Contains reports whether url lies within the scope, whatever the rules say of it.
 func (s *Scope) Contains(url string) bool {
 	switch s.kind {

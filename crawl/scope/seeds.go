@@ -15,8 +15,9 @@ import (
 
 // A Seed is one URL to start from, with the rules of its site.
 type Seed struct {
-	URL   string
-	Rules store.Rules // Within is filled in
+	URL     string
+	Rules   store.Rules     // Within is filled in
+	Adopted *store.Adoption // nil: somebody named it
 }
 
 // A LineError tells which line of a list of seeds is wrong. The other lines count.
