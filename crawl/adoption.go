@@ -20,7 +20,7 @@ type Growth struct {
 	Most int // sites that are adopted at most, over the life of the store
 
 	// Rules returns those of a site that starts at a URL, whose first link by belongs to; an error that wraps ErrKeptOut keeps
-	// it from being one. nil: those that by has, see inherited. What they say of robots.txt does not count.
+	// it from being one. nil: those that by has. What they say of robots.txt does not count.
 	Rules func(url string, by *store.Site) (store.Rules, error)
 	// Keep writes more in the commit that makes a site; nil: nothing.
 	Keep func(db *store.DB, seed scope.Seed) error
@@ -37,6 +37,9 @@ var ErrKeptOut = errors.New("kept out")
 func (c *Crawl) Adopt(ctx context.Context, g Growth, opt Options) (seeds []scope.Seed, refused []store.Refusal, err error) {
 	c.growing.Lock()
 	defer c.growing.Unlock()
+	if sites, err := c.db.Adopted(); err != nil || len(sites) >= g.Most {
+		return nil, nil, err
+	}
 	v := c.db.Snapshot()
 	rules := newcomers{v: v, growth: &g, now: c.wall().Unix(), sites: map[store.SiteID]*store.Site{}}
 	l, err := rules.read()
@@ -140,7 +143,10 @@ func (n *newcomers) rules(url string, by *store.Site) (rules store.Rules, err er
 	if n.growth.Rules != nil {
 		rules, err = n.growth.Rules(url, by)
 	} else {
-		rules = inherited(by)
+		rules = by.Rules
+	}
+	if rules.Scope == "prefix" { // what lies beside the start is not left out for that
+		rules.Scope = "host"
 	}
 	if err == nil {
 		rules.Within, err = scope.Within(rules.Scope, url)
@@ -150,15 +156,6 @@ func (n *newcomers) rules(url string, by *store.Site) (rules store.Rules, err er
 		rules.Budget = adopt.FirstBudget
 	}
 	return rules, err
-}
-
-// inherited are the rules of a site to which pages of by led: those of by, where they do not speak of by alone.
-func inherited(by *store.Site) store.Rules {
-	rules := by.Rules
-	if rules.Scope == "prefix" {
-		rules.Scope = "host"
-	}
-	return rules
 }
 
 // An adoptee is a candidate that was asked for its robots.txt.

@@ -28,6 +28,7 @@ type Status struct {
 	Totals
 	BySite  []SiteStatus `json:"by_site"`
 	ByCycle []*Cycle     `json:"by_cycle"` // the latest ones, the first of them first
+	Growth  *Growth      `json:"growth"`   // null: no site was adopted, or asked whether it may be
 }
 
 // Kept tells of the pages whose links and validators are kept.
@@ -72,6 +73,7 @@ type SiteCounts struct {
 	Documents  int64      `json:"documents"`
 	Duplicates int64      `json:"duplicates"`
 	Partial    *string    `json:"partial" doc:"why the first visit did not see all"`
+	Adopted    *Adoption  `json:"adopted" doc:"null: somebody named it"`
 	NeedsJS    bool       `json:"needs_javascript"`
 	Shell      bool       `json:"shell" doc:"every path answers with the same page"`
 	Traps      []string   `json:"traps" nullable:"false"`
@@ -121,6 +123,9 @@ func NewStatus(v *store.View, hubs int) (*Status, error) {
 			return nil, fmt.Errorf("site %s: %w", site.Name, err)
 		}
 		s.BySite = append(s.BySite, row)
+	}
+	if s.Growth, err = newGrowth(v, sites); err != nil {
+		return nil, err
 	}
 	s.ByCycle, err = latestCycles(v, sites)
 	return s, err
@@ -204,7 +209,7 @@ func newSiteCounts(site *store.Site, c *store.Counters) *SiteCounts {
 		Pages: c.Distinct, Documents: c.Documents(), Duplicates: c.Duplicates(), New: c.New, Gone: c.Gone, Feeds: c.Kind[store.Feed] + c.Kind[store.Sitemap], Known: c.Known(),
 		Queued: c.Queued(), Failed: c.State[store.Failed], Skipped: c.State[store.Skipped], LeftOut: c.LeftOut, Actions: c.Actions,
 		Fetches: c.Fetches, Errors: c.Errors, Bytes: c.Bytes, Requisites: Requisites{c.Requisites, c.RequisiteBytes}, Crawled: stamp(site.CrawledAt),
-		Partial: null(site.PartialWhy), NeedsJS: site.NeedsJS, Shell: site.Shell(c), Traps: append([]string{}, site.Traps...),
+		Partial: null(site.PartialWhy), Adopted: newAdoption(site.Adopted), NeedsJS: site.NeedsJS, Shell: site.Shell(c), Traps: append([]string{}, site.Traps...),
 		SameParams: append([]string{}, site.SameParams...), LeftOutGroups: append([]store.LeftOut{}, site.LeftOut...),
 		ShellText: site.ShellText(), RuledOut: c.LeftOut,
 	}

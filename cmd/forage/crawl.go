@@ -35,6 +35,7 @@ func crawlCmd() *cobra.Command {
 		strict bool
 		robots string
 		asJSON bool
+		most   int
 	)
 	cmd := &cobra.Command{
 		Use:   "crawl URL…",
@@ -44,6 +45,12 @@ sitemaps lead to within the scope, politely. The store in --dir remembers them. 
 by Ctrl-C, a limit or a crash, the same command goes on where it was; for a site that is
 finished it fetches nothing, and 'forage revisit' finds what is new. While another command
 works on the store it is that one which does the fetching, and this one tells what came of it.
+
+With --adopt N the crawl may grow: when the sites that were named are done, it takes on sites
+that pages of these link to, best first by the pages that a fetch there is expected to find and by
+how many registered domains link to them, and visits each with up to 50 fetches; then it is a site
+like others, with the rules of the site whose page led there, but that robots.txt always counts.
+Who forbids it there, or does not answer, is not adopted. N counts over the life of the store.
 
 A line of --seeds FILE is a URL and, after tabs, key=value fields for its site: scope,
 max-pages, max-depth, budget, delay, include, exclude. Of a table as 'forage seed' writes it,
@@ -78,6 +85,9 @@ their file says. Where one of these logs in, links that look like actions are no
 				}
 				return usagef("--policy: %w", err)
 			}
+			if err := checkAdopt(most); err != nil {
+				return err
+			}
 			rules.IgnoreParams = ff.ignore
 			allowed, err := ff.addresses()
 			if err != nil {
@@ -101,7 +111,11 @@ their file says. Where one of these logs in, links that look like actions are no
 				opt.MaxTotal, opt.Policy = total, policy
 				list := seeds
 				seeds = nil // they may be very many, and are not needed twice
-				return c.Run(ctx, list, opt)
+				r, err := c.Run(ctx, list, opt)
+				if err != nil {
+					return nil, err
+				}
+				return c.Grow(ctx, crawl.Growth{Most: most}, opt, r)
 			}, func(r *crawl.Result) error { return printCrawl(cmd, r, asJSON) }, strict)
 		},
 	}
@@ -119,6 +133,7 @@ their file says. Where one of these logs in, links that look like actions are no
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host; 0: none")
 	f.StringVar(&policy, "policy", "bfs", "order of the visit: bfs, the order of discovery; best, first what stands where links led to most new URLs (with a limit); others as in 'forage explore --help'")
 	f.StringVar(&robots, "robots", "obey", "obey or ignore robots.txt; ignore needs --contact")
+	adoptFlag(cmd, &most)
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
@@ -257,6 +272,7 @@ type crawlJSON struct {
 	Interrupted bool               `json:"interrupted"`
 	Cut         any                `json:"stopped_by"`
 	Seconds     float64            `json:"seconds"`
+	grownJSON
 }
 
 func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
@@ -273,8 +289,9 @@ func printCrawl(cmd *cobra.Command, r *crawl.Result, asJSON bool) error {
 	for _, s := range r.Failed {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
+	printGrown(note, r)
 	if asJSON {
-		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.Documents, r.Duplicates, r.NewPages, r.Bytes, r.Requisites, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), append([]string{}, r.Shells...), r.Interrupted, orNull(r.Cut), r.Seconds})
+		return printJSON(out, crawlJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Fetched, r.Known, r.Documents, r.Duplicates, r.NewPages, r.Bytes, r.Requisites, r.Errors, append([]crawl.FailedSite{}, r.Failed...), append([]string{}, finished...), append([]string{}, r.Shells...), r.Interrupted, orNull(r.Cut), r.Seconds, grown(r)})
 	}
 	_, err := fmt.Fprintf(out, "%s: %s found, %d known, %s fetched, %s in %s\n", cyclesText(r), plural(r.Pages-r.Copies, "page"), r.Known, plural(r.Fetched, "document"), bytesText(r.Bytes), seconds(r.Seconds))
 	if err == nil && r.Cut != "" && !r.Interrupted {

@@ -40,6 +40,7 @@ func eventsCmd() *cobra.Command {
   page.changed  a page has another body than at the fetch before
   page.gone     a page is not there any more
   page.moved    a page was found at a new URL; moved_from is the one that it had
+  site.adopted  a site was taken on, as the page found_on links to url
   site.ready    the first visit of a site has ended: what comes from now on is news
   site.trouble  a site cannot be fetched, or blocks us; site.fine: that is over
   event.lost    a damaged store was repaired: what stood under this number is not known

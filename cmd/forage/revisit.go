@@ -42,6 +42,7 @@ func revisitCmd() *cobra.Command {
 		delay  time.Duration
 		strict bool
 		asJSON bool
+		most   int
 	)
 	budget.Set("10%")
 	check.Set("25%")
@@ -71,6 +72,8 @@ begins, revisit tells the share of the new pages that the budgets are expected t
 which budgets the delay does not let it spend before the time limit, or in as long a time as
 has gone by since the last cycle. --plan stops there.
 
+With --adopt N it then takes on sites that pages of the store link to, as 'forage crawl --adopt' does.
+
 'forage pages --new-since CYCLE' lists what a cycle found.`,
 		Example: "  forage revisit --budget 10\n  forage revisit example.org --full\n  forage revisit --coverage 90%\n  forage revisit --policy od-win --period 4\n  forage revisit --total-budget 1000 --min 1 --plan",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,6 +102,9 @@ has gone by since the last cycle. --plan stops there.
 				return usagef("--period makes full recrawls, which are no part of a --total-budget; leave one of them out")
 			}
 			if err := shareFlags(cmd, &p, weight); err != nil {
+				return err
+			}
+			if err := checkAdopt(most); err != nil {
 				return err
 			}
 			if p.MaxNew < 0 {
@@ -141,7 +147,7 @@ has gone by since the last cycle. --plan stops there.
 			if err != nil {
 				return err
 			}
-			cfg.Small = smallRevisit(&p, budget)
+			cfg.Small = smallRevisit(&p, budget) && most == 0
 			allowed, err := ff.addresses()
 			if err != nil {
 				return err
@@ -180,7 +186,11 @@ has gone by since the last cycle. --plan stops there.
 					outlook = o
 					return printOutlook(printable.Writer(cmd.ErrOrStderr()), o, len(o.Sites) <= 10)
 				}
-				return c.Revisit(ctx, p, opt)
+				r, err := c.Revisit(ctx, p, opt)
+				if err != nil {
+					return nil, err
+				}
+				return c.Grow(ctx, crawl.Growth{Most: most}, opt, r)
 			}, func(r *crawl.Result) error { return printRevisit(cmd, r, outlook, asJSON) }, strict)
 		},
 	}
@@ -202,6 +212,7 @@ has gone by since the last cycle. --plan stops there.
 	f.BoolVar(&p.Full, "full", false, "full recrawl: fetch every known document")
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host")
 	f.Lookup("delay").DefValue = "as the site was crawled"
+	adoptFlag(cmd, &most)
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
 	f.BoolVar(&asJSON, "json", false, "one JSON object when done")
 	return cmd
@@ -288,6 +299,7 @@ type revisitJSON struct {
 	Cut         any                `json:"stopped_by"`
 	Seconds     float64            `json:"seconds"`
 	plannedJSON
+	grownJSON
 }
 
 func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON bool) error {
@@ -295,10 +307,11 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON b
 	for _, s := range r.Failed {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
 	}
+	printGrown(note, r)
 	overhead, ok := r.Overhead()
 	coverage, reached := r.Coverage()
 	if asJSON {
-		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, nil, r.Fetched, r.Bytes, r.Requisites, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o)}
+		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, nil, r.Fetched, r.Bytes, r.Requisites, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o), grown(r)}
 		if ok {
 			j.Overhead = overhead
 		}

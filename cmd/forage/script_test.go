@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -46,7 +48,8 @@ func TestMain(m *testing.M) {
 //	served N  waits until it has answered N requests
 //	release   lets it answer all
 //	web D [F] serves the files of folder D on loopback and sets $BASE and $SITE; F answers for what
-//	          is not there, with status 200. Each request is a line of requests.txt
+//	          is not there, with status 200. Each request is a line of requests.txt. Where there is
+//	          a folder D/HOST it is that which is served to who asks HOST. $PORT in files is the port
 //	remove P  removes the files that pattern P matches
 //	commits F writes the history of that site into F, as one of commits
 func TestScripts(t *testing.T) {
@@ -154,7 +157,12 @@ func (f *folder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	fmt.Fprintln(f.log, r.URL.RequestURI())
 	f.mu.Unlock()
-	path := filepath.Join(f.dir, filepath.FromSlash(r.URL.Path))
+	host, port, _ := net.SplitHostPort(r.Host)
+	dir := filepath.Join(f.dir, host)
+	if _, err := os.Stat(dir); err != nil {
+		dir = f.dir
+	}
+	path := filepath.Join(dir, filepath.FromSlash(r.URL.Path))
 	if strings.HasSuffix(r.URL.Path, "/") {
 		path = filepath.Join(path, "index.html")
 	}
@@ -168,5 +176,5 @@ func (f *folder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set("Content-Type", mime.TypeByExtension(filepath.Ext(path)))
-	rw.Write(body)
+	rw.Write(bytes.ReplaceAll(body, []byte("$PORT"), []byte(port)))
 }

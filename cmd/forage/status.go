@@ -120,6 +120,7 @@ func printStatus(w io.Writer, s *report.Status, hubs bool) error {
 			fmt.Fprintf(w, "  %s: %s for %q\n", r.Site, plural(int64(r.Waiting[reason]), "URL")+" waiting or failed", reason)
 		}
 	}
+	printGrowth(w, s)
 	if err := printDiscovery(w, s.BySite, hubs); err != nil {
 		return err
 	}
