@@ -270,8 +270,8 @@ func (im *intake) list(s *Sighting) error {
 		if err != nil {
 			return err
 		}
-		// All that it may adopt is committed: an import of sightings makes no strays.
-		if _, err := c.adopt(rec, strays{none: n == 0}, last+1); err != nil {
+		// All that it may take is committed: an import of sightings makes no strays.
+		if _, err := c.take(rec, strays{none: n == 0}, last+1); err != nil {
 			return err
 		}
 	}

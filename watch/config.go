@@ -46,6 +46,7 @@ type Config struct {
 	Fetch     Fetch
 	Archive   Archive
 	Texts     Texts
+	Adopt     int              // sites that are adopted at most, see crawl.Growth; 0: none
 	Sites     []Site           // in the order of the file; no two have one name
 	Webhooks  []webhook.Target // no two have one name
 
@@ -170,6 +171,7 @@ func (c *Config) read(r *reader, root ast.Node) {
 		"listen":     func(n ast.Node) { r.text(n, &c.Listen, checkListen) },
 		"public_url": func(n ast.Node) { r.text(n, &c.PublicURL, func(s string) error { return c.setPublic(s) }) },
 		"public":     func(n ast.Node) { r.yes(n, &c.Public) },
+		"adopt":      func(n ast.Node) { r.number(n, 0, &c.Adopt) },
 		"tokens": func(n ast.Node) {
 			r.mapping(n, map[string]func(ast.Node){
 				"read":  func(n ast.Node) { c.Tokens.Read = r.tokens(n) },

@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 	c, err := Parse("forage.yaml", []byte(`listen: 0.0.0.0:80
 public_url: https://forage.example/f
 public: true
+adopt: 12
 tokens: {read: [$TOKEN-0123456789abcd, r2-0123456789abcd], write: w$TOKEN-0123456789abcd}
 limits: {fetches_per_day: 200000, bandwidth: 2MiB/s, min_free: 1GiB, keep_events: 90d}
 warc: {dir: /srv/warc, dedupe: file, http2: true, respect: [tdm, noindex]}
@@ -103,6 +104,7 @@ defaults:
 		Fetch:   Fetch{"https://example.org/bot", "ua", 9, 10 * time.Second, 1 << 20, "http://u:t@proxy.example:1/", "jar", 1000, retain.KeepInDegree},
 		Archive: Archive{"/srv/warc", "file", true, &respect},
 		Texts:   Texts{"/srv/text", "text", &tdm},
+		Adopt:   12,
 		Webhooks: []webhook.Target{
 			{Name: "team", URL: "https://hooks.example/f", Secrets: []string{"whsec_YTpi"}, Sites: []string{"news.example"}, Types: []store.EventType{store.PageNew}, Header: map[string]string{"Authorization": "Bearer t"}},
 			{Name: "chat", URL: "https://chat.example/$SECRET", Template: "{\"text\": {{json .title}}}\n", Secrets: []string{"MDEy", "whsec_YTpi"},
@@ -159,6 +161,8 @@ func TestParseBad(t *testing.T) {
 		{"text: {format: text}", "1:7: text: want dir: the folder of the texts"},
 		{"text: {dir: a, format: html}", "1:24: text: format: want markdown, text, got \"html\""},
 		{"sites:\n  - {url: 'https://a.example/', text: 1}", "2:39: text: want true or false, got \"1\""},
+		{"adopt: -1", "1:8: adopt: want a whole number of at least 0, got \"-1\""},
+		{"adopt: many", "1:8: adopt: want a whole number of at least 0, got \"many\""},
 		{"public: yes", "1:9: public: want true or false, got \"yes\""},
 		{"public_url: /x", "1:13: public_url: want a URL such as https://forage.example/"},
 		{"listen: 8080", "1:9: listen: want an address and a port such as 127.0.0.1:8080"},

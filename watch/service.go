@@ -43,6 +43,10 @@ type Service struct {
 	hold   error           // nothing is fetched for want of room; nil: there is some
 	seen   time.Time       // the latest time that was looked at
 	shared time.Time       // when rates were shared out last
+
+	visited bool      // something was, since sites to adopt were looked for
+	growing bool      // they are looked for
+	looked  time.Time // when they were last
 }
 
 // A kept record is what the store has of a site, or of all.
@@ -113,7 +117,7 @@ func New(o Options) (*Service, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{Options: o, wake: make(chan struct{}, 1), config: o.Config, kept: map[string]kept{}, sites: map[string]*site{}, seen: o.Now(), began: o.Now()}
+	s := &Service{Options: o, wake: make(chan struct{}, 1), config: o.Config, kept: map[string]kept{}, sites: map[string]*site{}, seen: o.Now(), began: o.Now(), visited: true}
 	var failed error
 	err := o.Crawl.View().Watched(func(name string, b []byte) bool {
 		var k kept
@@ -263,6 +267,7 @@ func (s *Service) Run(ctx context.Context) error {
 		var next time.Time
 		if broken == nil {
 			next = s.begin(ctx, now, visits)
+			s.grow(ctx, now, visits)
 		}
 		keep := s.config.Limits.KeepEvents
 		s.mu.Unlock()

@@ -68,7 +68,7 @@ func (s *Service) ended(w *site, r *crawl.Result, err error, was visited) error 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Now()
-	w.end = nil
+	w.end, s.visited = nil, true
 	w.earn(now)
 	switch {
 	case errors.Is(err, crawl.ErrHandedBack):
