@@ -113,7 +113,14 @@ func printOutlook(w io.Writer, o *plan.Outlook, each bool) error {
 		if s.Late() {
 			text += fmt.Sprintf("; politeness asks for %s, there are %s", s.Needs.Round(time.Second), s.Has.Round(time.Second))
 		}
-		if _, err := fmt.Fprintf(w, "forage: %s: %d of %d old documents, some %.1f new pages expected (%s)\n", s.Site.Name, s.Likely, s.Known, s.Expected, text); err != nil {
+		count := fmt.Sprint(s.Likely)
+		switch {
+		case s.Ceiling && s.Likely < s.Budget:
+			count = fmt.Sprintf("some %d, at most %d,", s.Likely, s.Budget)
+		case s.Ceiling:
+			count = fmt.Sprintf("at most %d", s.Budget)
+		}
+		if _, err := fmt.Fprintf(w, "forage: %s: %s of %d old documents, some %.1f new pages expected (%s)\n", s.Site.Name, count, s.Known, s.Expected, text); err != nil {
 			return err
 		}
 	}

@@ -191,7 +191,7 @@ With --adopt N it then takes on sites that pages of the store link to, as 'forag
 					return nil, err
 				}
 				return c.Grow(ctx, crawl.Growth{Most: most}, opt, r)
-			}, func(r *crawl.Result) error { return printRevisit(cmd, r, outlook, asJSON) }, strict)
+			}, func(r *crawl.Result) error { return printRevisit(cmd, r, outlook, p.Coverage, asJSON) }, strict)
 		},
 	}
 	ff.add(cmd)
@@ -302,7 +302,8 @@ type revisitJSON struct {
 	grownJSON
 }
 
-func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON bool) error {
+// printRevisit tells of a revisit that was to find a share of what is new; 0: none.
+func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, share float64, asJSON bool) error {
 	out, note := cmd.OutOrStdout(), printable.Writer(cmd.ErrOrStderr())
 	for _, s := range r.Failed {
 		fmt.Fprintf(note, "forage: %s failed: %s\n", s.Site, s.Reason)
@@ -310,6 +311,9 @@ func printRevisit(cmd *cobra.Command, r *crawl.Result, o *plan.Outlook, asJSON b
 	printGrown(note, r)
 	overhead, ok := r.Overhead()
 	coverage, reached := r.Coverage()
+	if reached && coverage < share-.001 && !r.Interrupted && r.Cut == "" { // both sums are in thousandths of a page
+		fmt.Fprintf(note, "forage: --budget ended it before %g%% of what is new was expected to be found; a larger one finds more\n", 100*share)
+	}
 	if asJSON {
 		j := revisitJSON{r.Cycle, append([]store.Cycle{}, r.Cycles...), r.Sites, r.Refetched, r.NewPages, r.Content, r.Unknown, r.Copies, r.Moved, r.Waited, r.Over, nil, nil, r.Fetched, r.Bytes, r.Requisites, r.Errors, append([]crawl.FailedSite{}, r.Failed...), r.Interrupted, orNull(r.Cut), r.Seconds, planned(o), grown(r)}
 		if ok {

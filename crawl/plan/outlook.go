@@ -28,7 +28,8 @@ type Prospect struct {
 	Done     bool               // Cycle has ended; other sites of the same interrupted run go on
 	Known    int                // old documents
 	Budget   int                // of them to be fetched, at most; no more than the policy can name
-	Likely   int                // of Budget, those that are likely to be fetched: fewer where the cycle ends at Plan.Coverage
+	Likely   int                // of Budget, those that are likely to be fetched: fewer where the cycle ends at Plan.Coverage, and a cycle tells when
+	Ceiling  bool               // Budget is one: the cycle ends at Plan.Coverage
 	Blind    bool               // Budget is 0 as the policy learns from full recrawls only, and none has found a new page
 	Recrawl  int                // what a full recrawl that is due may take, which is too much for the budget; 0: none is
 	Expected float64            // new pages
@@ -212,7 +213,8 @@ func (o *Outlook) share(v *store.View, now Conditions, p *Plan) error {
 	for i := range o.Sites {
 		row := &o.Sites[i]
 		row.Likely = row.Budget
-		if p.Coverage > 0 && row.Cycle.Kind == store.Revisit {
+		row.Ceiling = p.Coverage > 0 && row.Cycle.Kind == store.Revisit
+		if row.Ceiling && len(past[i]) > 0 && !math.IsNaN(yields[i].Coverage(row.Budget)) { // else nobody can tell when that is
 			row.Likely = sort.Search(row.Budget, func(k int) bool { return k > 0 && !(yields[i].Coverage(k) < p.Coverage) })
 		}
 		row.Expected, row.Coverage = yields[i].Pages(row.Likely), yields[i].Coverage(row.Likely)
