@@ -76,9 +76,9 @@ func (v *ordered) number(id graph.Node) graph.Node {
 	return n
 }
 
-// observe tells the explorer what a document links to, and where the links stand if it asks.
+// observe tells the explorer what a document links to, and the addresses of that if it asks.
 func (v *ordered) observe(n graph.Node, found []store.Link) {
-	placed, ok := v.policy.(explore.LinkObserver)
+	told, ok := v.policy.(explore.LinkObserver)
 	if !ok {
 		var out []graph.Node
 		for _, l := range found {
@@ -94,13 +94,19 @@ func (v *ordered) observe(n graph.Node, found []store.Link) {
 		if l.Off {
 			continue
 		}
-		place := l.Place
-		if place == 0 {
-			place = ^uint32(l.Kind) // feeds, sitemaps, redirects: one place for each kind
+		known := len(v.doc)
+		link := explore.Link{To: v.number(l.To)}
+		if len(v.doc) > known {
+			d, err := v.crawl().doc(l.To)
+			if err != nil {
+				v.crawl().fail(err)
+				return
+			}
+			link.URL, link.Doubt = v.place(d.URL), v.doubt(d)
 		}
-		links = append(links, explore.Link{To: v.number(l.To), Site: uint32(v.site.ID), Place: place})
+		links = append(links, link)
 	}
-	placed.ObserveLinks(n, links)
+	told.ObserveLinks(n, links)
 }
 
 // tellSource tells of a document that no other of the site led to.

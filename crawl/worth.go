@@ -55,6 +55,23 @@ const (
 	numTurns
 )
 
+// doubt is the probability, about, that a document that was never fetched is not worth it.
+func (c *cycle) doubt(d *store.Doc) float64 {
+	if c.worth.off || d.Seed {
+		return 0
+	}
+	rank := yield.First
+	switch c.due(d) {
+	case dueLater:
+		rank = yield.Later
+	case dueLast, dueDoubtful:
+		rank = yield.Last
+	case dueNever:
+		rank = yield.Stopped
+	}
+	return c.worth.site.Doubt(c.place(d.URL), rank)
+}
+
 // place is how package yield is told a URL of the site: hosts tell groups apart where there are
 // several.
 func (c *cycle) place(url string) string {

@@ -192,6 +192,42 @@ func TestWorthOrdered(t *testing.T) {
 	}
 }
 
+// TestOrderedIsTold has the explorer of a visit told what addresses are: nothing else tells the lists of a site
+// from the many pages that its home page names before them.
+func TestOrderedIsTold(t *testing.T) {
+	known := func(policy string) (n int) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWeb(t)
+			var home []string
+			for i := range 60 {
+				home = append(home, fmt.Sprintf("/about/topic-%d", i))
+				w.set(home[i], page(fmt.Sprint("topic ", i), "/"))
+			}
+			for i := range 5 {
+				list := fmt.Sprintf("/monthly/%c", 'a'+i)
+				home = append(home, list)
+				var of []string
+				for k := range 20 {
+					post := fmt.Sprintf("/texts/%c-%d", 'a'+i, k)
+					of = append(of, post)
+					w.set(post, page(post, "/"))
+				}
+				w.set(list, page(list, of...))
+			}
+			w.set("/", page("home", home...))
+			c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
+			w.crawlWith(t, c, store.Rules{Budget: 15}, Options{Policy: policy})
+			if err := c.View().Docs(func(*store.Doc) bool { n++; return true }); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return n
+	}
+	if best, bfs := known("best"), known("bfs"); best < bfs+80 {
+		t.Errorf("with 15 requests best knows %d of 166 pages, bfs %d", best, bfs)
+	}
+}
+
 // TestLeadsAreItsOwn: what robots.txt names before a document answers is not to the credit of that.
 func TestLeadsAreItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -42,12 +42,12 @@ type Config struct {
 	MaxCost  int                  // requests that a query costs at most; 0: no limit. See CostObserver
 	NoSteps  bool                 // nobody will ask a Walker for its steps, which may be as many as the square of the nodes
 	Degree   func(graph.Node) int // true degree of an observed node: for the oracle med alone
-	Prior    *Prior               // of learned: where its weights start; nil: at those that come with it
-	Lessons  *Lessons             // of learned: where it notes what it meets; nil: nowhere
+	Prior    *Prior               // of learned and best: where their weights start; nil: at those that come with them
+	Lessons  *Lessons             // of learned and best: where they note what they meet; nil: nowhere
 }
 
 // Names returns the names that New knows, in the order in which tables show them. New also
-// knows best, for crawls that see where links stand; without that it is learned.
+// knows best, for crawls that see addresses; without these it is learned.
 func Names() []string {
 	return strings.Fields("bfs dfs rw random snowball mod opic de mhrw frontier learned med")
 }
@@ -96,25 +96,19 @@ func New(name string, c Config) (Policy, error) {
 	return nil, fmt.Errorf("no explorer is called %q: %s", name, hint)
 }
 
-// A LinkObserver is a Policy that can use where on a page a link stands. Callers that know it
-// call ObserveLinks instead of Observe.
+// A LinkObserver is a Policy that can use the addresses of what links lead to. Callers that know them
+// call ObserveLinks instead of Observe, from the first answer on.
 type LinkObserver interface {
 	// ObserveLinks tells the policy that v was queried and holds links, a target once or
 	// several times. The policy must not keep links after returning.
 	ObserveLinks(v graph.Node, links []Link)
 }
 
-// A Link is a link and its place.
+// A Link is a link and where it leads.
 type Link struct {
-	To   graph.Node
-	Site uint32 // of the page that holds it: any number that tells sites apart
-	// Path is the link's place in the page: the elements from the root down to the link,
-	// separated by spaces, each with its id and classes as in a style sheet, such as
-	// "html body div#main ul.posts li a". Empty: not known.
-	Path string
-	// Place is a hash of the path, for callers that keep no more: equal places are one class.
-	// It counts where Path is empty; 0: not known.
-	Place uint32
+	To    graph.Node
+	URL   string  // of To: path and query, or the whole; it counts when To is told of for the first time
+	Doubt float64 // that To is worth a fetch: 0, none is known, to 1, it is certainly not; it counts as URL does
 }
 
 // A DegreeObserver is a Policy that can use degrees that the network declares.

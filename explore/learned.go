@@ -36,6 +36,7 @@ type learned struct {
 	asked   map[graph.Node]vector // nodes under way, as they were when chosen
 	answers int
 	cost    costs
+	prior   *Prior
 	lessons *Lessons // nil: none are asked for
 }
 
@@ -121,11 +122,11 @@ var prior = vector{
 }
 
 func newLearned(c Config) *learned {
-	w := prior
-	if c.Prior != nil {
-		w = c.Prior.w
+	w := c.Prior
+	if w == nil {
+		w = startPrior()
 	}
-	return &learned{r: c.Rand, asked: map[graph.Node]vector{}, model: newLeastSquares(w, learnedDoubt), cost: costs{most: float64(c.MaxCost)}, lessons: c.Lessons}
+	return &learned{r: c.Rand, asked: map[graph.Node]vector{}, prior: w, model: newLeastSquares(w.w, learnedDoubt), cost: costs{most: float64(c.MaxCost)}, lessons: c.Lessons}
 }
 
 func (p *learned) Next() (graph.Node, bool) {
@@ -221,7 +222,7 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 	got := math.Log1p(float64(fresh))
 	p.model.learn(&x, got, learnedForget)
 	if p.lessons != nil && (ok || before == open) {
-		p.lessons.add(&x, got)
+		p.lessons.nodes.add(x[:], got)
 	}
 	p.answers++
 

@@ -2,70 +2,107 @@ package explore
 
 import "math"
 
-// A Prior holds the weights from which the policy learned starts.
-type Prior struct{ w vector }
+// A Prior holds the weights from which the policies learned and best start.
+type Prior struct {
+	w     vector
+	pages pageVector // of best
+}
 
-// NoPrior returns weights of 0: learned then knows nothing before its first answer.
+// NoPrior returns weights of 0: learned then knows nothing before its first answer, and best takes pages in
+// the order of first observation until kinds of them differ.
 func NoPrior() *Prior { return &Prior{} }
 
-// Lessons are what crawls by learned met, in sums: the features of each node as it was when it was
+// Lessons are what crawls by learned or best met, in sums: the features of each node as it was when it was
 // chosen, and what it showed. The zero value is none. They take O(dims²) memory, however long the
 // crawls are.
-type Lessons struct {
+type Lessons struct{ nodes, pages moments }
+
+// moments are sums over examples: features x, and what y they came with.
+type moments struct {
 	n  float64
-	xx [dims]vector // second moments, symmetric
-	xy vector
+	xx [][]float64 // by feature, the products with it and those before; nil: no examples
+	xy []float64
 }
 
 // add notes one node: its features, and log(1 + new nodes).
-func (l *Lessons) add(x *vector, y float64) {
-	l.n++
-	for i := range x {
-		for j := range x {
-			l.xx[i][j] += x[i] * x[j]
+func (m *moments) add(x []float64, y float64) {
+	if m.xx == nil {
+		m.grow(len(x))
+	}
+	m.n++
+	for i, a := range x {
+		if a == 0 {
+			continue
 		}
-		l.xy[i] += x[i] * y
+		for j, b := range x[:i+1] {
+			m.xx[i][j] += a * b
+		}
+		m.xy[i] += a * y
 	}
 }
 
-// priorRidge keeps the regression of FitPrior away from directions in which the lessons say next to nothing, as a share of
-// the mean second moment of a feature.
-const priorRidge = 1e-4
+func (m *moments) grow(dims int) {
+	m.xx, m.xy = make([][]float64, dims), make([]float64, dims)
+	for i := range m.xx {
+		m.xx[i] = make([]float64, i+1)
+	}
+}
 
-// FitPrior returns the weights of one linear regression over the lessons of several networks, each
-// weighing the same however many nodes were queried there. Features that no lesson had keep the weights that come with learned.
+// The ridge keeps the regressions of FitPrior away from directions in which the lessons say next to nothing, as a share of
+// the mean second moment of a feature.
+const (
+	priorRidge = 1e-4
+	pageRidge  = 0.03 // of 10⁻⁴ to 0.3, with the features that there are, best on the whole out of fold
+)
+
+// FitPrior returns the weights of linear regressions over the lessons of several networks or sites, each
+// weighing the same however many nodes were queried there. Features that no lesson had keep the weights that come with the policy.
 // Time O(dims³).
 func FitPrior(networks []*Lessons) *Prior {
-	var all Lessons
+	p := startPrior()
+	var nodes, pages []*moments
 	for _, l := range networks {
-		if l.n == 0 {
+		nodes, pages = append(nodes, &l.nodes), append(pages, &l.pages)
+	}
+	fit(p.w[:], nodes, priorRidge)
+	fit(p.pages[:], pages, pageRidge)
+	return p
+}
+
+// startPrior returns the weights that come with the policies.
+func startPrior() *Prior { return &Prior{w: prior, pages: pagePrior} }
+
+// fit replaces the weights of those features that examples had.
+func fit(w []float64, parts []*moments, ridge float64) {
+	var all moments
+	all.grow(len(w))
+	for _, m := range parts {
+		if m.n == 0 {
 			continue
 		}
 		all.n++
-		for i := range dims {
-			for j := range dims {
-				all.xx[i][j] += l.xx[i][j] / l.n
+		for i := range w {
+			for j := range i + 1 {
+				all.xx[i][j] += m.xx[i][j] / m.n
 			}
-			all.xy[i] += l.xy[i] / l.n
+			all.xy[i] += m.xy[i] / m.n
 		}
 	}
-	p := &Prior{w: prior}
 	var seen []int
 	trace := 0.0
-	for i := range dims {
+	for i := range w {
 		if all.xx[i][i] > 0 {
 			seen = append(seen, i)
 			trace += all.xx[i][i]
 		}
 	}
-	for k, w := range solve(seen, &all, priorRidge*trace/float64(max(1, len(seen)))) {
-		p.w[seen[k]] = w
+	for k, x := range solve(seen, &all, ridge*trace/float64(max(1, len(seen)))) {
+		w[seen[k]] = x
 	}
-	return p
 }
 
 // solve returns the weights of these features by Cholesky's decomposition.
-func solve(features []int, l *Lessons, ridge float64) []float64 {
+func solve(features []int, l *moments, ridge float64) []float64 {
 	n := len(features)
 	c, w := make([][]float64, n), make([]float64, n)
 	for i := range n {

@@ -25,7 +25,7 @@ func TestFitPriorFindsWeights(t *testing.T) {
 				x[i] = r.NormFloat64()
 			}
 			x[declared], x[excess] = 0, 0
-			l.add(&x, want.dot(&x))
+			l.nodes.add(x[:], want.dot(&x))
 		}
 	}
 	got := FitPrior(networks)
@@ -44,10 +44,10 @@ func TestFitPriorWeighsNetworksAlike(t *testing.T) {
 	small, large := &Lessons{}, &Lessons{}
 	x := vector{one: 1}
 	for range 10 {
-		small.add(&x, 1)
+		small.nodes.add(x[:], 1)
 	}
 	for range 1000 {
-		large.add(&x, 3)
+		large.nodes.add(x[:], 3)
 	}
 	if got := FitPrior([]*Lessons{small, large}).w[one]; math.Abs(got-2) > 1e-3 {
 		t.Errorf("answers of 1 and of 3 give %v, want 2", got)
@@ -76,15 +76,15 @@ func TestLessons(t *testing.T) {
 	}
 	var l Lessons
 	with, without := crawl(nil, &l), crawl(nil, nil)
-	if len(with) != 20 || l.n != 20 {
-		t.Errorf("%d queries, %v lessons, want 20 each", len(with), l.n)
+	if len(with) != 20 || l.nodes.n != 20 {
+		t.Errorf("%d queries, %v lessons, want 20 each", len(with), l.nodes.n)
 	}
 	for i := range with {
 		if with[i] != without[i] {
 			t.Fatalf("query %d is %d with lessons and %d without", i, with[i], without[i])
 		}
 	}
-	if again := crawl(&Prior{prior}, nil); again[19] != without[19] {
+	if again := crawl(&Prior{w: prior}, nil); again[19] != without[19] {
 		t.Error("the prior that comes with learned, given, makes another crawl")
 	}
 	reversed := FitPrior(nil)

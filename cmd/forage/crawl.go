@@ -131,7 +131,7 @@ their file says. Where one of these logs in, links that look like actions are no
 	f.IntVar(&rules.Budget, "budget", 0, "fetches of a site (0: no limit)")
 	f.Int64Var(&total, "max-total", 0, "fetches of this run (0: no limit)")
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host; 0: none")
-	f.StringVar(&policy, "policy", "bfs", "order of the visit: bfs, the order of discovery; best, first what stands where links led to most new URLs (with a limit); others as in 'forage explore --help'")
+	f.StringVar(&policy, "policy", "bfs", "order of the visit: bfs, the order of discovery; best, first what promises most new pages, by its address and what others like it led to (with a limit); others as in 'forage explore --help'")
 	f.StringVar(&robots, "robots", "obey", "obey or ignore robots.txt; ignore needs --contact")
 	adoptFlag(cmd, &most)
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")

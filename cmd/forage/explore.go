@@ -44,9 +44,8 @@ negative.
 Policies: learned, which predicts the yield of each open node online, is the one to use; de is
 DE-Crawler; mod, opic, rw, bfs, dfs, random and snowball are there to compare with. mhrw,
 frontier and rw walk: take these to estimate from ('forage explore estimate'). best is for
-directed graphs whose links have places, as those of web pages do: it learns which links of a
-site lead to what is new. Only 'forage crawl --policy best' tells it the places; here, where
-there are none, it does as learned does.
+the pages of sites: it learns addresses of which kind lead to what is new. Only 'forage crawl
+--policy best' tells it the addresses; here, where there are none, it does as learned does.
 
 With --source the graph is a live API, described by a JSON file (see the package comment of
 source, or docs/formats.md) or known by name (docs/explore.md has examples); answers are kept in the folder -o as they come,

@@ -88,6 +88,32 @@ const (
 	NumRanks
 )
 
+// Doubt is the probability, about, that a fetch of a URL of this rank brings nothing: between the means
+// that bound the rank; where nothing speaks against it, 0, as what then happens by chance happens to all.
+func (r Rank) Doubt() float64 {
+	switch r {
+	case First:
+		return 0
+	case Later:
+		return 1 - (later+last)/2
+	case Last:
+		return 1 - last/2
+	}
+	return 1
+}
+
+// Doubt is that of the rank, for who has not fetched url and wants to know what to count on. Where nothing speaks against url, but it is
+// of the kind of which software makes many for one page, and no other with its template was a page with something of its own, it is
+// that of Later.
+func (s *Site) Doubt(url string, r Rank) float64 {
+	if r == First && Doubts(url) {
+		if t := s.find(url); t.n == 0 || s.groups[t.id[0]].by[Content] == 0 {
+			return Later.Doubt()
+		}
+	}
+	return r.Doubt()
+}
+
 // Parameters of the model. They were chosen on the generated sites in internal/software, of one seed,
 // and so that of the recorded histories that we test with feeds of tags are stopped and nothing else.
 // Other seeds and real software judge them, see docs/real-sites.md.

@@ -538,3 +538,38 @@ func TestHashes(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubt: what software makes many of for one page counts for little until a page of its kind had something of its own, and what a group
+// has shown counts for more than that.
+func TestDoubt(t *testing.T) {
+	var s Site
+	doubt := func(url string) float64 { return s.Doubt(url, s.Rank(url, false)) }
+	for n := range 60 {
+		s.See(fmt.Sprint("/?p=", n))
+		s.See(fmt.Sprint("/?replytocom=", n))
+		s.See(fmt.Sprint("/page/", n))
+	}
+	if got := doubt("/page/1"); got != 0 {
+		t.Errorf("a path that nothing speaks against: %v, want 0", got)
+	}
+	if a, b := doubt("/?p=1"), doubt("/?replytocom=1"); a != b || a != Later.Doubt() {
+		t.Errorf("parameters of which nothing is known: %v and %v, want %v", a, b, Later.Doubt())
+	}
+	s.Fetched("/?p=2", Content)
+	if a, b := doubt("/?p=1"), doubt("/?replytocom=1"); a != 0 || b != Later.Doubt() {
+		t.Errorf("of one there was a page: %v and %v, want 0 and %v", a, b, Later.Doubt())
+	}
+	for n := range 40 {
+		s.Fetched(fmt.Sprint("/?replytocom=", n), Duplicate)
+	}
+	if got := doubt("/?replytocom=50"); got != 1 {
+		t.Errorf("of a stopped group: %v, want 1", got)
+	}
+	last := -1.0
+	for r := First; r < NumRanks; r++ {
+		if r.Doubt() <= last {
+			t.Errorf("rank %d has doubt %v, after %v", r, r.Doubt(), last)
+		}
+		last = r.Doubt()
+	}
+}
