@@ -17,7 +17,7 @@ var explorers = []Experiment{
 	{"de-crawler-others", "Regret of each explorer on networks outside the paper's list, given and generated", deOthers},
 	{"de-crawler-fig1", "Share of a network of collaborations observed against the budget", deFigure1},
 	{"de-crawler-fig3-4", "Share of the nodes observed against the budget", deFigures},
-	{"explore-sites", "Share of a site's pages observed after 1, 3 and 10% of queries", exploreSites},
+	{"explore-sites", "Share of a site's pages found after 1, 3 and 10% of queries, best out of fold", exploreSites},
 }
 
 // published is what [DE, Tables 1 and 2] print of a network. Citeseer's mean degree is printed

@@ -74,7 +74,7 @@ var imports = map[string]string{
 	"archive":              "internal/atomicfile internal/filelock internal/linesort warc",
 	"ingest":               "crawl crawl/scope fetch internal/linesort snap snap/render store warc",
 	"export":               "archive crawl/document fetch fetch/use graph graph/arcs graph/bv internal/atomicfile internal/linesort internal/printable report simhash snap store text warc", // fetch, crawl/document: to read answers of an archive as the crawl did
-	"lab":                  "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore revisit revisit/paper retain snap crawl store internal/atomicfile",
+	"lab":                  "graph graph/arcs graph/bv graph/gen cover cover/sets seed explore explore/yield revisit revisit/paper retain snap crawl store internal/atomicfile",
 	"explore/exploretest":  "graph explore",
 	"explore/sample":       "graph graph/arcs explore source fetch",
 	"inspect":              "fetch fetch/link fetch/robots fetch/sitemap fetch/use internal/printable",
