@@ -2,7 +2,7 @@ package explore
 
 // pagePrior are the weights that best starts from: those that FitPrior gives for crawls of the 52 sites of explore-sites, all of
 // them. How well such weights do at sites that they were not fitted to is best-folds in that table. For lack of
-// more sites the features and the ridge were chosen on the same folds: of some twenty choices all were within 0.02 of these at each
+// more sites the features and the ridge were chosen on the same folds: of some forty choices nearly all were within 0.02 of these at each
 // budget, but for the words of lists, without which 0.03 less are found at 1%.
 var pagePrior = pageVector{
 	pageOne:      0.552,
