@@ -254,8 +254,8 @@ func (v *budgetedCycle) size() int {
 	return min(v.limit(), v.ledger.Spent()+1)
 }
 
-// left is how many more documents the budget has room for.
-func (v *budgetedCycle) left() int { return v.limit() - v.ledger.Spent() }
+// left is how many more documents the limit has room for. More than that is spent where the budget went on to what waits.
+func (v *budgetedCycle) left() int { return max(0, v.limit()-v.ledger.Spent()) }
 
 // covered reports whether the coverage asked for is reached, and notes what is expected of the document that the
 // policy names next if it is not.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -355,6 +356,38 @@ func TestNeverNew(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestMoreWaitsThanIsOld: a budget that is more than a site has old documents goes on to what a list has named, and ends there: what is
+// left for looks at pages that may be gone is nothing then.
+func TestMoreWaitsThanIsOld(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, body, _ := strings.Cut(page(r.URL.Path, "/a", "/b", "/c", "/d"), "\r\n\r\n")
+		io.WriteString(w, body)
+	}))
+	defer web.Close()
+	dir := t.TempDir()
+	c := openCrawl(t, config(dir))
+	if _, err := c.Run(t.Context(), []scope.Seed{{URL: web.URL + "/"}}, crawl.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, c)
+	var urls strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&urls, "%s/%d\n", web.URL, i)
+	}
+	importListing(t, config(dir), OpenURLs, written(t, "urls", urls.String()))
+	c = openCrawl(t, config(dir))
+	defer closed(t, c)
+	const budget = 10
+	r, err := c.Revisit(t.Context(), plan.Plan{Budget: func(int) int { return budget }, Text: "10", CheckGone: .25}, crawl.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Refetched != 5 || r.Waited != budget-5 {
+		t.Errorf("fetched %d old documents and %d that waited, want 5 and 5", r.Refetched, r.Waited)
 	}
 }
 
