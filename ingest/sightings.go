@@ -131,9 +131,11 @@ func IndexFiles(paths []string) error { return checkTexts(paths, checkIndex) }
 
 func checkIndex(t *textFile) error {
 	var r warc.LineReader
+	head := true
 	return t.check(wantIndex, func(line string) bool {
 		_, ok, err := r.Read(line)
-		return ok || err == nil && strings.TrimSpace(line) != "" && line[0] != '#' // a header is one, too
+		head = head && err == nil
+		return ok || head && strings.TrimSpace(line) != "" && line[0] != '#' // a header is one, too, where nothing else comes before it
 	})
 }
 

@@ -215,6 +215,7 @@ func TestBadTexts(t *testing.T) {
 		"binary":       {written(t, "x", "\x00\x01http://a.test/\n"), URLFiles, "want a list of URLs"},
 		"an index":     {written(t, "x", "test,a)/1 2014 {\"url\": \"http://a.test/1\"}\n"), URLFiles, "want a list of URLs"},
 		"a list":       {written(t, "x", "http://a.test/1\n"), IndexFiles, "want an index of an archive, CDXJ or CDX"},
+		"a style":      {written(t, "x", "WARC/1.1\n@import \"x.css\";\n!\n"), IndexFiles, "want an index of an archive, CDXJ or CDX"},
 		"a folder":     {t.TempDir(), IndexFiles, "want a file, not a folder"},
 		"broken gzip":  {written(t, "x", "\x1f\x8bxxxxxxxxxxxxxxxxxxx"), URLFiles, "gzip"},
 		"stdin, twice": {"-", func(p []string) error { return URLFiles(append(p, p...)) }, "once only"},
