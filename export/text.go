@@ -178,6 +178,7 @@ type texts struct {
 	row  func(*textRow) error
 	name map[store.SiteID]string
 	told map[uint64]bool // files that cannot be read
+	lost bool            // what the text of the page is in cannot be read
 
 	reader text.Reader
 	client *fetch.Client
@@ -244,7 +245,9 @@ func (x *texts) doc(d *store.Doc) error {
 		return err
 	}
 	if said == nil {
-		x.w.Without++
+		if x.w.Without++; x.lost { // there may be one, and whoever has an older one keeps that
+			return nil
+		}
 		return x.gone(d, url, "no text")
 	}
 	site, err := x.site(d.Site)
@@ -310,6 +313,7 @@ type said struct{ Lang, Text string }
 
 // text returns the text of a page, as it was last seen, nil where there is none.
 func (x *texts) text(d *store.Doc) (*said, error) {
+	x.lost = false
 	var other *FormatError
 	if x.Kept != nil {
 		t, err := x.kept(d)
@@ -357,6 +361,7 @@ func (x *texts) unread(folder string, at store.Capture, which uint64, err error)
 	if !errors.As(err, &format) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	x.lost = true
 	if file := uint64(at.File)<<1 | which; !x.told[file] {
 		x.told[file] = true
 		x.Note(fmt.Sprintf("%s, file %d: %v", folder, at.File, err))

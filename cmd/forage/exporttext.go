@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -47,6 +48,14 @@ func (x *exporting) text(v *store.View) (w export.Written, err error) {
 			if what.Since, err = v.TextsSince(max(s.Time, 1)); err != nil {
 				return w, err
 			}
+		}
+	}
+	for _, f := range [...]struct{ name, path string }{{"text", x.texts.folder}, {"warc", x.archive}} {
+		if f.path == "" {
+			continue
+		}
+		if _, err := os.Stat(x.path(f.path)); err != nil {
+			return w, usagef("--%s: %w", f.name, err)
 		}
 	}
 	state, err := v.Archive(store.Texts)
