@@ -78,9 +78,10 @@ func importCmd() *cobra.Command {
          (SNAP3) a snapshot a week
 
 Of cdxj and urls nothing is read but which URLs there are. They wait in the queue: 'forage crawl'
-reads them, 'forage revisit' within its budget. They are not new, as somebody knows of them; one that
-only a list has, and that is not there when it is read, is new if it comes to be later. Files may be
-.gz or .zst, and - is the standard input. A line that is broken is told of, and the rest taken in.
+with the URL of a site reads those of that site, 'forage revisit' those of sites that were crawled,
+within its budget. They are not new, as somebody knows of them; one that only a list has, and that is
+not there when it is read, is new if it comes to be later. Files may be .gz or .zst, and - is the
+standard input. A line that is broken is told of, and the rest taken in.
 
 Of warc and snap, the first captures of a site are its first visit, later ones are cycles that come
 back to it, at the times at which they were made: so 'forage revisit' knows from the start how often
@@ -105,6 +106,9 @@ with the same command. Nothing is fetched. It has the store to itself.`,
 			if err := scope.CheckRules(rules); err != nil {
 				return badInput(err)
 			}
+			if k := importKinds[i]; cmd.Flags().Changed("max-body") && !k.bodies {
+				return usagef("--max-body is for 'import warc' and 'import snap'; of %s no page is read", k.name)
+			}
 			if maxBody <= 0 {
 				return usagef("--max-body wants more than 0")
 			}
@@ -127,18 +131,19 @@ with the same command. Nothing is fetched. It has the store to itself.`,
 	f.StringArrayVar(&rules.Include, "include", nil, "of new sites, take in only URLs that match this regular expression (repeatable)")
 	f.StringArrayVar(&rules.Exclude, "exclude", nil, "of new sites, do not take in URLs that match this regular expression (repeatable; wins)")
 	f.StringSliceVar(&rules.IgnoreParams, "ignore-params", nil, "of new sites, query parameters that do not tell pages apart, such as utm_*")
-	f.Var(&maxBody, "max-body", "bytes read of a page of an archive; the rest is cut")
+	f.Var(&maxBody, "max-body", "warc, snap: bytes read of a page; the rest is cut")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
 }
 
 // An importKind is one kind of files that can be imported.
 type importKind struct {
-	name string
-	of   func(ctx context.Context, files []string) (importer, error) // checks files, and returns what takes them in
+	name   string
+	bodies bool                                                        // pages are read
+	of     func(ctx context.Context, files []string) (importer, error) // checks files, and returns what takes them in
 }
 
-var importKinds = []importKind{{"warc", warcImporter}, {"cdxj", indexImporter}, {"urls", urlImporter}, {"snap", historyImporter}}
+var importKinds = []importKind{{"warc", true, warcImporter}, {"cdxj", false, indexImporter}, {"urls", false, urlImporter}, {"snap", true, historyImporter}}
 
 func warcImporter(_ context.Context, files []string) (importer, error) {
 	paths, err := ingest.WARCFiles(files)
