@@ -455,7 +455,8 @@ func (im *intake) open(from *Capture) error {
 	im.round = &round{label: from.Cycle, until: until, questions: map[string]*question{}, ours: from.Cycle != ""}
 	first := !visited
 	earlier := visited && from.At.Unix() < until
-	if rec == nil {
+	fresh := rec == nil
+	if fresh {
 		rec = &store.CycleRecord{Site: site.ID, Policy: ImportPolicy, At: from.At.Unix()}
 		switch {
 		case first, earlier, from.Visit == store.FirstVisit:
@@ -485,6 +486,13 @@ func (im *intake) open(from *Capture) error {
 	}
 	if cy.earlier = earlier; first && still {
 		site.FirstCycle, cy.first = rec.Cycle, rec.At
+	}
+	if fresh {
+		// In the commit that opens it, so that, if it ends there, what the cycle before took in is known to be older.
+		site.Imported = max(site.Imported, from.At.UnixMilli())
+		if err := c.db.PutSite(site); err != nil {
+			return err
+		}
 	}
 	p := &plan.Plan{Policy: revisit.Default, Full: rec.Kind == store.FullRecrawl}
 	switch rec.Kind {

@@ -36,8 +36,15 @@ func saved(t *testing.T, h *snap.History) string {
 // importHistory imports a history into a store, which is then sound.
 func importHistory(t *testing.T, dir string, paths ...string) *crawl.Imported {
 	t.Helper()
+	return importHistoryWatched(t, dir, func(*store.DB) {}, paths...)
+}
+
+// importHistoryWatched is importHistory whose store is shown to watch first.
+func importHistoryWatched(t *testing.T, dir string, watch func(*store.DB), paths ...string) *crawl.Imported {
+	t.Helper()
 	c := openCrawl(t, config(dir))
 	defer closed(t, c)
+	watch(c.DB())
 	rules, err := scope.NewDirectory(c.View(), hosts)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"forage/crawl"
 	"forage/crawl/scope"
 	"forage/snap"
+	"forage/store"
 )
 
 // A closer is captures that are closed.
@@ -102,4 +103,63 @@ func TestInterruptedCaptures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKilledImport: an import that ends at any of its commits, as a kill ends it, goes on, and comes to what one comes to that does not.
+func TestKilledImport(t *testing.T) {
+	h := snap.Blog(rand.New(rand.NewPCG(7, 8)), 2)
+	h.Base = "https://x.test/"
+	history := saved(t, h)
+	var archive strings.Builder
+	for round := range 3 {
+		for i := range 4 {
+			at := time.Unix(1_500_000_000+int64(round)*2_000_000+int64(i)*60, 0).UTC().Format(time.RFC3339)
+			archive.WriteString(record("response", fmt.Sprintf("https://y.test/%d", i), at, "", page(fmt.Sprint("page ", i, " ", round/2), "/", fmt.Sprintf("/%d", i+1))))
+		}
+	}
+	warcs := written(t, "x.warc", archive.String())
+	for kind, take := range map[string]func(dir string, watch func(*store.DB)){
+		"snap": func(dir string, watch func(*store.DB)) { importHistoryWatched(t, dir, watch, history) },
+		"warc": func(dir string, watch func(*store.DB)) { importWARCWatched(t, dir, watch, warcs) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			once := t.TempDir()
+			var cut []string
+			take(once, func(db *store.DB) {
+				db.KeepArchive(store.Texts, func() ([]byte, error) { // asked before each commit
+					cut = append(cut, filepath.Join(t.TempDir(), "store"))
+					_, err := db.Backup(t.Context(), cut[len(cut)-1])
+					return nil, err
+				}, func() {})
+			})
+			want, cycles := told(t, once), lastCycle(t, once)
+			if cycles < 3 || len(cut) < 2*cycles {
+				t.Fatalf("%d cycles, %d commits", cycles, len(cut))
+			}
+			for i, dir := range cut {
+				take(dir, func(*store.DB) {})
+				if got := told(t, dir); got != want {
+					t.Fatalf("what ended before commit %d of %d differs:\n%s", i, len(cut), differences(got, want))
+				}
+				if n := lastCycle(t, dir); n != cycles {
+					t.Fatalf("what ended before commit %d of %d has %d cycles, want %d", i, len(cut), n, cycles)
+				}
+			}
+		})
+	}
+}
+
+// lastCycle is how many cycles a store has had.
+func lastCycle(t *testing.T, dir string) int {
+	t.Helper()
+	db, err := store.Open(dir, store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	last, err := db.LastCycle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(last)
 }

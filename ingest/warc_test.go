@@ -49,8 +49,15 @@ func closed(t *testing.T, c *crawl.Crawl) {
 // importWARC imports files into a store, which is then sound.
 func importWARC(t *testing.T, dir string, paths ...string) *crawl.Imported {
 	t.Helper()
+	return importWARCWatched(t, dir, func(*store.DB) {}, paths...)
+}
+
+// importWARCWatched is importWARC whose store is shown to watch first.
+func importWARCWatched(t *testing.T, dir string, watch func(*store.DB), paths ...string) *crawl.Imported {
+	t.Helper()
 	c := openCrawl(t, config(dir))
 	defer closed(t, c)
+	watch(c.DB())
 	files, err := WARCFiles(paths)
 	if err != nil {
 		t.Fatal(err)
