@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -75,6 +76,9 @@ func (ff *fetchFlags) given(cmd *cobra.Command) map[string]string {
 			given[name] = f.Value.String()
 			if name == "cookies" || name == "warc" || name == "text" {
 				given[name] = callOf(cmd.Context()).path(f.Value.String())
+				if whole, err := filepath.Abs(given[name]); err == nil { // of the process itself it is as it was given
+					given[name] = whole
+				}
 			}
 		}
 	}
