@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -80,6 +81,9 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		if c.lists.Suspect && by != nil && f.Kind != store.ViaSitemap && f.Kind != store.ViaFeed {
 			crawl.linked(id, by, f.Kind)
 		}
+		if by != nil && c.site.scope.Counts() {
+			c.nearer(id, depthFrom(by, f.Kind))
+		}
 		return id, !c.site.scope.Contains(f.URL), true
 	}
 	owner := c
@@ -95,11 +99,8 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 	d.Main, d.Action, d.NoFollow = f.Main, f.Action, f.NoFollow
 	if by != nil {
 		d.FoundOn = by.ID
-		d.Depth = by.Depth + 1
-		if f.Kind == store.ViaRedirect {
-			d.Depth = by.Depth
-			d.Seed = by.Seed && !off // a seed may move within its site
-		}
+		d.Depth = depthFrom(by, f.Kind)
+		d.Seed = f.Kind == store.ViaRedirect && by.Seed && !off // a seed may move within its site
 	}
 	if off && owner == c && d.Via == store.ViaRedirect && by.Seed {
 		c.run.opt.Log.Warn("a seed redirects out of the scope of its site: nothing there is fetched; give the target as a seed, or --scope domain", "seed", by.URL, "target", f.URL)
@@ -138,6 +139,70 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		owner.report(d, d.Reason)
 	}
 	return d.ID, off, true
+}
+
+// depthFrom is how many links from a seed a document is that by leads to.
+func depthFrom(by *store.Doc, kind store.LinkKind) int {
+	if kind == store.ViaRedirect {
+		return by.Depth
+	}
+	return by.Depth + 1
+}
+
+// nearer notes that a document of the site is so few links from a seed, and what it leads to accordingly: where rules
+// say how far the crawl goes, what it finds is not to depend on which of several ways it came first. What was too
+// far and is not any more is put in line. O(links of what comes nearer).
+func (c *cycle) nearer(id graph.Node, depth int) {
+	crawl := c.crawl()
+	near := map[graph.Node]int{id: depth}
+	var all []*store.Doc // nothing is changed before all are known: a window that ended in between would keep a part
+	for line := []graph.Node{id}; len(line) > 0; line = line[1:] {
+		d, err := crawl.doc(line[0])
+		if err != nil {
+			crawl.fail(err)
+			return
+		}
+		depth := near[d.ID]
+		if d.Site != c.site.ID || d.Depth <= depth {
+			continue
+		}
+		all = append(all, d)
+		links, err := crawl.db.Links(d)
+		if errors.Is(err, store.ErrNotFound) { // they are of this window
+			crawl.save()
+			links, err = crawl.db.Links(d)
+		}
+		if err != nil {
+			crawl.fail(err)
+			return
+		}
+		for i := range links {
+			to, next := links[i].To, depth
+			if links[i].Kind != store.ViaRedirect {
+				next++
+			}
+			if was, ok := near[to]; !links[i].Off && (!ok || next < was) {
+				near[to] = next
+				line = append(line, to)
+			}
+		}
+	}
+	for _, d := range all {
+		d.Depth = near[d.ID]
+		far := d.State == store.Skipped && d.Reason == scope.TooFar && c.site.scope.Skip(d) == ""
+		if far {
+			if d.State, d.Reason = store.Queued, ""; c.full {
+				d.Reason = "limit: " + c.limit
+			}
+			if !c.visit.manner().first && d.New == store.NotNew && d.FirstSeen == 0 {
+				d.New = store.MaybeNew // as in readmit
+			}
+		}
+		crawl.fail(crawl.db.Put(d))
+		if far {
+			c.refound(d)
+		}
+	}
 }
 
 // novelty is that of a document of the site that becomes known in cycle n, and to which by leads, as novelty.Of.

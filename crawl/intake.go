@@ -574,10 +574,7 @@ func (im *intake) unknown(from *Capture) (*store.Doc, error) {
 			if err != nil {
 				return nil, err
 			}
-			d.FoundOn, d.Via, d.Depth = id, from.Link, by.Depth+1
-			if from.Link == store.ViaRedirect {
-				d.Depth = by.Depth
-			}
+			d.FoundOn, d.Via, d.Depth = id, from.Link, depthFrom(by, from.Link)
 		case !errors.Is(err, store.ErrNotFound):
 			return nil, err
 		}

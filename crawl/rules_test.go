@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -279,5 +280,44 @@ func TestRefusedFirst(t *testing.T) {
 	rules.AllowPrivate = []string{"127.0.0.1/32"}
 	if r := w.crawl(t, private, rules); len(r.Failed) != 0 || r.Pages != 1 || r.Cycle != 1 {
 		t.Errorf("the same, with leave: %+v", r)
+	}
+}
+
+// TestDepthByShortestWay: how far a document is from a seed is told by the shortest way there, also where the crawl came by a
+// longer one first, in the same cycle or in an earlier one, and has seen what the document leads to.
+func TestDepthByShortestWay(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	came := make(chan struct{}) // by the long way
+	w.pages["/"] = page("home", "/1", "/slow")
+	w.pages["/slow"] = func(rw http.ResponseWriter, r *http.Request) {
+		<-came
+		page("slow", "/3")(rw, r)
+	}
+	for n := 1; n <= 8; n++ {
+		w.pages[fmt.Sprintf("/%d", n)] = page(fmt.Sprint(n), fmt.Sprintf("/%d", n+1), "/1")
+	}
+	third := w.pages["/3"]
+	var once sync.Once
+	w.pages["/3"] = func(rw http.ResponseWriter, r *http.Request) {
+		third(rw, r)
+		once.Do(func() { close(came) })
+	}
+	c := open(t, nil)
+	check := func(name string, depths ...int) {
+		t.Helper()
+		for i, depth := range depths {
+			if d := w.doc(t, c, fmt.Sprintf("/%d", i+1)); d.Depth != depth || (d.State == store.Fetched) != (depth <= 3) {
+				t.Errorf("%s: %s is %v at depth %d (%s), want depth %d", name, d.URL, d.State, d.Depth, d.Reason, depth)
+			}
+		}
+	}
+	w.crawl(t, c, store.Rules{MaxDepth: 3})
+	check("first visit", 1, 2, 2, 3, 4)
+	w.pages["/"] = page("home", "/1", "/slow", "/4")
+	w.revisit(t, c, plan.Plan{Full: true})
+	check("revisit", 1, 2, 2, 1, 2, 3, 4)
+	if d := w.doc(t, c, "/5"); d.New == store.IsNew { // it may have been there all along
+		t.Errorf("%s is new", d.URL)
 	}
 }

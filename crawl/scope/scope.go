@@ -22,6 +22,9 @@ import (
 // Outside is why documents outside of the scope of their site are not fetched.
 const Outside = "scope"
 
+// TooFar is why documents are not fetched to which too many links lead from a seed.
+const TooFar = "depth"
+
 // Kinds are the kinds of scope that a site can have; the first is the default.
 var Kinds = []string{"host", "domain", "prefix"}
 
@@ -140,10 +143,13 @@ func (s *Scope) Skip(d *store.Doc) string {
 		}
 	}
 	if s.maxDepth != 0 && d.Depth > max(s.maxDepth, 0) {
-		return "depth"
+		return TooFar
 	}
 	return ""
 }
+
+// Counts reports whether it matters how many links lead from a seed to a document.
+func (s *Scope) Counts() bool { return s.maxDepth > 0 }
 
 // Excludes reports whether url is never to be fetched for the site, whatever it is.
 func (s *Scope) Excludes(url string) bool {
