@@ -24,6 +24,13 @@ const FirstBudget = 50
 // RefusedFor is how long a site is not asked again that could not be adopted.
 const RefusedFor = 30 * 24 * time.Hour
 
+// SilentFor is the same where no answer came, which may be for want of a network here.
+const SilentFor = 24 * time.Hour
+
+// MostSilent is after how many sites without an answer, one after the other, no more are asked: it is rather the network
+// that is missing.
+const MostSilent = 8
+
 // trust is how many fetches of sites that a domain links to count as much as all that is known of others: those of one
 // first visit, so that one adopted site moves what is expected of the next by half.
 const trust = FirstBudget

@@ -31,8 +31,8 @@ var ErrKeptOut = errors.New("kept out")
 
 // Adopt makes sites of the next few hosts that pages of sites link to, of which package adopt says which, and returns where their first
 // visits start, with the rules that they have; Run visits them. Before, each is asked for its robots.txt: who forbids the start, or has none to be
-// read, is refused, and not asked again for adopt.RefusedFor. If all that were asked are, the next few are asked. None is returned where there
-// are g.Most already, or no candidates. What is returned is on the disk, whatever the error: that of ctx, of the store, ErrHandedBack.
+// read, is refused, and not asked again for adopt.RefusedFor, or, without any answer, adopt.SilentFor. If all that were asked are, the next few
+// are asked, unless the last adopt.MostSilent did not answer. None is returned where there are g.Most already, or no candidates. What is returned is on the disk, whatever the error: that of ctx, of the store, ErrHandedBack.
 // It reads all documents and links of the store.
 func (c *Crawl) Adopt(ctx context.Context, g Growth, opt Options) (seeds []scope.Seed, refused []store.Refusal, err error) {
 	c.growing.Lock()
@@ -46,10 +46,10 @@ func (c *Crawl) Adopt(ctx context.Context, g Growth, opt Options) (seeds []scope
 	if err = errors.Join(err, v.Close()); err != nil {
 		return nil, nil, err
 	}
-	for {
+	for silent := 0; ; {
 		n := min(g.Most-len(l.adopted), adopt.Batch(len(l.adopted)))
 		chosen := adopt.Choose(l.candidates, l.adopted, n)
-		if n <= 0 || len(chosen) == 0 || ctx.Err() != nil {
+		if n <= 0 || len(chosen) == 0 || silent >= adopt.MostSilent || ctx.Err() != nil {
 			return nil, refused, ctx.Err()
 		}
 		asked := make([]adoptee, len(chosen))
@@ -62,6 +62,9 @@ func (c *Crawl) Adopt(ctx context.Context, g Growth, opt Options) (seeds []scope
 		all.Wait()
 		for i := range asked {
 			err = errors.Join(err, asked[i].err)
+			if silent++; !asked[i].silent {
+				silent = 0
+			}
 		}
 		if err != nil {
 			return nil, refused, err
@@ -106,7 +109,7 @@ func (n *newcomers) may(d *store.Doc) (bool, error) {
 	host := store.HostOf(d.URL)
 	switch r, err := n.v.Refusal(host); {
 	case err == nil:
-		if n.now < r.At+store.Time(adopt.RefusedFor/time.Second) {
+		if n.now < r.Until {
 			return false, nil
 		}
 	case !errors.Is(err, store.ErrNotFound):
@@ -133,6 +136,9 @@ func (n *newcomers) may(d *store.Doc) (bool, error) {
 	}
 	if sc.Skip(store.NewDoc(d.URL, 0)) != "" {
 		return false, nil
+	}
+	if _, err := n.v.SiteNamed(rules.Within); !errors.Is(err, store.ErrNotFound) { // by scope domain it has the name of a site that is one host
+		return false, err
 	}
 	n.of[host] = rules
 	return true, nil
@@ -165,6 +171,7 @@ type adoptee struct {
 	adoption store.Adoption
 	robots   *store.Robots // to be kept; nil: none
 	refused  string        // why it is not adopted
+	silent   bool          // it did not answer
 	err      error         // of the store, of ctx
 }
 
@@ -194,6 +201,7 @@ func (c *Crawl) ask(ctx context.Context, n *adoptee, opt *Options) error {
 	switch {
 	case r.Unreachable():
 		n.refused = "robots.txt: " + fetch.Unreachable(o)
+		n.silent = o.Class == fetch.DNS || o.Class == fetch.Refused || o.Class == fetch.Timeout
 	case !r.Allowed(n.start.URL) || n.start.Given != "" && !r.Allowed(n.start.Given):
 		n.refused = "robots.txt forbids " + scope.Path(n.start.URL)
 	case c.archive == nil: // else it is asked for again, so that the archive has it among the visit's answers
@@ -238,7 +246,11 @@ func (c *Crawl) makeSites(g *Growth, asked []adoptee, opt Options) (made []scope
 			return nil, nil, err
 		}
 		if a.refused != "" {
-			refused = append(refused, store.Refusal{Host: host, At: now, From: a.adoption.From, Why: a.refused})
+			last := adopt.RefusedFor
+			if a.silent {
+				last = adopt.SilentFor
+			}
+			refused = append(refused, store.Refusal{Host: host, At: now, From: a.adoption.From, Why: a.refused, Until: now + store.Time(last/time.Second)})
 			if err := c.db.PutRefusal(&refused[len(refused)-1]); err != nil {
 				return nil, nil, err
 			}
@@ -251,9 +263,6 @@ func (c *Crawl) makeSites(g *Growth, asked []adoptee, opt Options) (made []scope
 			continue // somebody has named it meanwhile
 		}
 		made = append(made, scope.Seed{URL: a.start.URL, Rules: a.rules, Adopted: &a.adoption})
-		if err := c.db.DropRefusal(host); err != nil {
-			return nil, nil, err
-		}
 		if a.robots != nil {
 			if err := c.db.PutRobots(a.robots); err != nil {
 				return nil, nil, err

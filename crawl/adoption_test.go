@@ -3,12 +3,16 @@ package crawl
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"forage/adopt"
 	"forage/crawl/plan"
+	"forage/crawl/scope"
+	"forage/internal/software"
 	"forage/store"
 )
 
@@ -249,5 +253,69 @@ func TestGrowInterrupted(t *testing.T) {
 	}
 	if seeds, err := c.unvisited(); err != nil || len(seeds) != 0 {
 		t.Errorf("%v wait for their first visit, %v", seeds, err)
+	}
+}
+
+// TestGrowSilent: who does not answer is asked again after a day, and where nobody does, as without a network, few are asked.
+func TestGrowSilent(t *testing.T) {
+	t.Parallel()
+	var links strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&links, "http://127.9.8.%d:8999/ ", i) // nobody listens
+	}
+	m := newDirectory(t, map[int]string{0: links.String()}, nil)
+	c := open(t, func(cfg *Config) { cfg.At = software.Start })
+	for i, want := range []int{8, 4, 0, 8} {
+		if i == 3 {
+			c.cfg.At = c.cfg.At.Add(adopt.SilentFor)
+		}
+		if r := m.grow(t, c, 1, store.Rules{}, Growth{Most: 30}, Options{}); len(r.Refused) != want || len(r.Adopted) != 0 {
+			t.Errorf("run %d: %d refused, %d adopted, want %d, 0", i, len(r.Refused), len(r.Adopted), want)
+		}
+	}
+}
+
+// TestGrowNamed: a host whose site would have the name of one that is there is left alone, and who names a site that was refused has it,
+// so that nothing tells any more that it was.
+func TestGrowNamed(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t)
+	port := w.URL[strings.LastIndexByte(w.URL, ':'):]
+	url := func(host string) string { return "http://" + host + port + "/" }
+	w.other = func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/robots.txt" && r.Host == "no.test"+port:
+			fmt.Fprint(rw, "User-agent: *\nDisallow: /\n")
+		case r.URL.Path == "/" && r.Host == "list.test"+port:
+			page("links", url("www.named.test"), url("no.test"))(rw, r)
+		case r.URL.Path == "/":
+			page(r.Host)(rw, r)
+		default:
+			http.NotFound(rw, r)
+		}
+	}
+	c := open(t, nil)
+	seeds := []scope.Seed{{URL: url("named.test"), Rules: store.Rules{Scope: "host"}}, {URL: url("list.test"), Rules: store.Rules{Scope: "domain"}}}
+	grow := func() *Result {
+		t.Helper()
+		r, err := c.Run(t.Context(), seeds, Options{})
+		if err == nil {
+			r, err = c.Grow(t.Context(), Growth{Most: 9}, Options{}, r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := grow(); len(r.Adopted) != 0 || len(r.Refused) != 1 || r.Refused[0].Host != "no.test"+port || w.count("/robots.txt") != 3 {
+		t.Errorf("adopted %v, refused %v, %d times asked for a robots.txt; want no.test refused, and 3", r.Adopted, r.Refused, w.count("/robots.txt"))
+	}
+	seeds = append(seeds, scope.Seed{URL: url("no.test")})
+	grow()
+	if err := c.View().Refusals(func(no *store.Refusal) bool {
+		t.Errorf("%s is a site, and refused", no.Host)
+		return true
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -94,6 +94,7 @@ func (r *Result) add(o *Result) {
 	r.Sites += o.Sites
 	r.Fetched, r.Bytes, r.Errors, r.answers = r.Fetched+o.Fetched, r.Bytes+o.Bytes, r.Errors+o.Errors, r.answers+o.answers
 	r.Pages, r.Copies, r.NewPages, r.Content, r.Unknown, r.Moved = r.Pages+o.Pages, r.Copies+o.Copies, r.NewPages+o.NewPages, r.Content+o.Content, r.Unknown+o.Unknown, r.Moved+o.Moved
+	r.Requisites.Fetched, r.Requisites.Bytes = r.Requisites.Fetched+o.Requisites.Fetched, r.Requisites.Bytes+o.Requisites.Bytes
 	r.Known, r.Documents, r.Duplicates = r.Known+o.Known, r.Documents+o.Documents, r.Duplicates+o.Duplicates
 	r.Failed, r.Shells, r.Finished = append(r.Failed, o.Failed...), append(r.Shells, o.Shells...), append(r.Finished, o.Finished...)
 	r.Interrupted, r.Cut = r.Interrupted || o.Interrupted, cmp.Or(r.Cut, o.Cut)

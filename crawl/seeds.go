@@ -117,7 +117,7 @@ func (c *Crawl) placeSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) 
 			if a := e.Adopted; a != nil {
 				c.db.PutEvent(&store.Event{Type: store.SiteAdopted, At: a.At, Site: e.Name, URL: e.Seeds[0], FoundOn: a.From})
 			}
-			if err := c.db.AddSite(e.Site); err != nil {
+			if err := errors.Join(c.db.AddSite(e.Site), c.db.DropRefusal(store.HostOf(e.Seeds[0]))); err != nil {
 				return nil, err
 			}
 		}

@@ -20,12 +20,15 @@ type Refusal struct {
 	At   Time
 	From string // a page that links to it
 	Why  string // for people
+
+	Until Time // when it may be asked again
 }
 
 var refusalFields = record.New(
 	record.Int(1, func(r *Refusal) *Time { return &r.At }),
 	record.Text(2, func(r *Refusal) *string { return &r.From }),
 	record.Text(3, func(r *Refusal) *string { return &r.Why }),
+	record.Int(4, func(r *Refusal) *Time { return &r.Until }),
 )
 
 func refusalKey(host string) []byte { return append([]byte{tableRefusal}, host...) }
@@ -43,7 +46,7 @@ func (db *DB) PutRefusal(r *Refusal) error {
 	return db.set(refusalKey(r.Host), refusalFields.Encode(r))
 }
 
-// DropRefusal forgets that a site was not adopted: it is now.
+// DropRefusal forgets that a site was not adopted, if it was not: it is one now.
 func (db *DB) DropRefusal(host string) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
