@@ -2,11 +2,13 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"forage/adopt"
@@ -317,5 +319,35 @@ func TestGrowNamed(t *testing.T) {
 		return true
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestGrowSteered: what steers a crawl is heeded between two of its runs, while sites are asked whether they may be adopted.
+func TestGrowSteered(t *testing.T) {
+	t.Parallel()
+	m := newDirectory(t, map[int]string{0: "1"}, nil)
+	c := open(t, nil)
+	inner := m.page
+	var once sync.Once
+	m.page = func(host int, path string) (string, bool) {
+		if host == 1 && path == "/robots.txt" {
+			once.Do(func() {
+				for _, err := range []error{c.Pause(""), c.Resume(""), c.Stop("")} {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		return inner(host, path)
+	}
+	if r := m.grow(t, c, 1, store.Rules{}, Growth{Most: 1}, Options{}); !r.Interrupted || len(r.Refused) != 0 || m.count("/", 2) != 1 {
+		t.Errorf("stopped: %+v, %d hosts were asked for a page, want 1", r, m.count("/", 2))
+	}
+	if err := c.Stop(""); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("Stop afterwards: %v", err)
+	}
+	if r := m.grow(t, c, 1, store.Rules{}, Growth{Most: 1}, Options{}); r.Interrupted || len(r.Adopted) != 1 {
+		t.Errorf("once more: %+v", r)
 	}
 }

@@ -182,6 +182,7 @@ type Crawl struct {
 	looked  time.Time             // when that was found out
 	closing bool                  // no run may begin any more
 	growing sync.Mutex            // held by Adopt, which any goroutine may call: two that count sites side by side would adopt too many
+	growths []*growth             // calls of Grow under way, also between their runs
 	err     error                 // the store is broken
 }
 

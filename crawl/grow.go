@@ -3,6 +3,7 @@ package crawl
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -27,6 +28,11 @@ func (c *Crawl) Grow(ctx context.Context, g Growth, opt Options, r *Result) (*Re
 	if g.Most == 0 || r.Interrupted || r.Cut != "" {
 		return r, nil
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &growth{end: cancel}
+	c.loop.do(func() { c.growths = append(c.growths, w) })
+	defer c.loop.do(func() { c.growths = slices.DeleteFunc(c.growths, func(o *growth) bool { return o == w }) })
 	seeds, err := c.unvisited()
 	total, limit := opt.MaxTotal, opt.MaxTime
 	for err == nil {
@@ -51,7 +57,8 @@ func (c *Crawl) Grow(ctx context.Context, g Growth, opt Options, r *Result) (*Re
 			var refused []store.Refusal
 			seeds, refused, err = c.Adopt(ctx, g, opt)
 			r.Refused = append(r.Refused, refused...)
-			if ctx.Err() != nil {
+			if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
+				err = nil // what was adopted is visited next time
 				continue
 			}
 			if err != nil || len(seeds) == 0 {
@@ -70,6 +77,9 @@ func (c *Crawl) Grow(ctx context.Context, g Growth, opt Options, r *Result) (*Re
 	r.Seconds = spent + c.loop.clock.Now().Sub(began).Seconds()
 	return r, err
 }
+
+// A growth is a call of Grow. It belongs to the loop.
+type growth struct{ end func() }
 
 // unvisited returns the starts of adopted sites whose first visit has not ended.
 func (c *Crawl) unvisited() (seeds []scope.Seed, err error) {

@@ -65,7 +65,7 @@ func (c *Crawl) execute(ctx context.Context, opt Options, begin func(*run) error
 		if len(c.runs) == 0 {
 			l.crawls = append(l.crawls, c)
 			c.err = nil
-			c.paused = false
+			c.paused = c.paused && len(c.growths) > 0
 			if c.keeper == nil {
 				var err error
 				c.keeper, err = keep.Open(c.db, c.doc, c.cfg.MaxKept, c.cfg.Keep)

@@ -20,7 +20,7 @@ var ErrNotRunning = errors.New("no crawl is running")
 func (c *Crawl) steer(do func() error) error {
 	done := make(chan error, 1)
 	c.loop.do(func() {
-		if len(c.runs) == 0 {
+		if len(c.runs)+len(c.growths) == 0 {
 			done <- ErrNotRunning
 			return
 		}
@@ -274,6 +274,9 @@ func (c *Crawl) Stop(name string) error {
 		if name == "" {
 			for _, r := range slices.Clone(c.runs) {
 				r.stop("forage stop", true)
+			}
+			for _, w := range c.growths {
+				w.end()
 			}
 			return nil
 		}

@@ -14,10 +14,11 @@ type Adoption struct {
 // Growth tells what the crawl has taken on by itself, and what that took, as in Table 1 of [DGKOPT07]: pages on new sites beside new
 // pages on sites that were known.
 type Growth struct {
+	_          struct{}  `nullable:"true"`
 	Sites      int       `json:"sites" doc:"that were adopted"`
 	NewSites   Cost      `json:"new_sites" doc:"pages found by first visits of adopted sites, and all fetches of these"`
 	KnownSites Cost      `json:"known_sites" doc:"new pages found by later cycles of all sites, and old documents that these fetched"`
-	Refused    []Refusal `json:"refused" doc:"hosts that were not adopted, by name"`
+	Refused    []Refusal `json:"refused" nullable:"false" doc:"hosts that were not adopted, by name"`
 }
 
 // A Cost is what fetches found.
@@ -46,8 +47,12 @@ func newAdoption(a *store.Adoption) *Adoption {
 	return &Adoption{At: at, FoundOn: a.From, Domains: a.Domains, Links: a.Links}
 }
 
-// newGrowth returns what is told of the growth of a store; nil: it never grew. O(cycles, hosts refused).
-func newGrowth(v *store.View, sites []*store.Site) (*Growth, error) {
+// NewGrowth returns what is told of the growth of a store; nil: it never grew. O(cycles, hosts refused).
+func NewGrowth(v *store.View) (*Growth, error) {
+	sites, err := v.Sites()
+	if err != nil {
+		return nil, err
+	}
 	g := &Growth{Refused: []Refusal{}}
 	for _, s := range sites {
 		if s.Adopted != nil {

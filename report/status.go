@@ -124,7 +124,7 @@ func NewStatus(v *store.View, hubs int) (*Status, error) {
 		}
 		s.BySite = append(s.BySite, row)
 	}
-	if s.Growth, err = newGrowth(v, sites); err != nil {
+	if s.Growth, err = NewGrowth(v); err != nil {
 		return nil, err
 	}
 	s.ByCycle, err = latestCycles(v, sites)

@@ -369,6 +369,9 @@ func TestStatus(t *testing.T) {
 	for _, name := range []string{"c.test", "b.test"} {
 		addSite(t, db, name)
 	}
+	if err := db.PutRefusal(&store.Refusal{Host: "d.test", At: 1, From: "http://a.test/1", Why: "robots.txt forbids /"}); err != nil {
+		t.Fatal(err)
+	}
 	if err := db.Sync(); err != nil {
 		t.Fatal(err)
 	}
@@ -378,6 +381,10 @@ func TestStatus(t *testing.T) {
 		Sites, Pages, Cycles int
 		Running, Paused      bool
 		Waits                *string
+		Growth               struct {
+			Sites   int
+			Refused []struct{ Host, Reason string }
+		}
 		BySite               []struct{ Site string } `json:"by_site"`
 		Next                 *int
 	}
@@ -386,6 +393,9 @@ func TestStatus(t *testing.T) {
 		p := get[part](t, fmt.Sprint(srv.URL, "/api/v1/status?limit=2&after=", after))
 		if p.Sites != 3 || p.Pages != 1 || !p.Running || p.Paused || p.Waits != nil {
 			t.Errorf("%+v", p)
+		}
+		if g := p.Growth; g.Sites != 0 || len(g.Refused) != 1 || g.Refused[0].Host != "d.test" || g.Refused[0].Reason != "robots.txt forbids /" {
+			t.Errorf("growth %+v", g)
 		}
 		for _, s := range p.BySite {
 			names = append(names, s.Site)

@@ -14,6 +14,7 @@ import (
 type status struct {
 	report.Totals
 	Paused bool                 `json:"paused" doc:"nothing is fetched of any site, by hand"`
+	Growth *report.Growth       `json:"growth" doc:"null: no site was adopted, or asked whether it may be"`
 	BySite []*report.SiteCounts `json:"by_site" nullable:"false" doc:"sites of the store, also those that are not watched, in the order in which they came"`
 	Next   *store.SiteID        `json:"next" doc:"as after, it gives the sites that come then; null: these were all"`
 }
@@ -60,6 +61,9 @@ func (s *server) getStatus(ctx context.Context, in *struct {
 			return err
 		}
 		st.Totals = *totals
+		if st.Growth, err = report.NewGrowth(v); err != nil {
+			return err
+		}
 		var failed error
 		last := store.SiteID(in.After)
 		err = v.SitesFrom(last+1, func(site *store.Site) bool {
