@@ -100,7 +100,7 @@ type Doc struct {
 	Cycle      Cycle      // of FirstSeen, or of Discovered as long as it has not answered
 	FoundOn    graph.Node // document that led here first; graph.None: given by hand or well known
 	Via        LinkKind   // how FoundOn led here
-	Depth      int        // links from a seed, at discovery
+	Depth      int        // links from a seed, at discovery; where rules bound them, the fewest that are known
 	New        Novelty
 
 	Title       string

@@ -120,6 +120,9 @@ func (ff *fetchFlags) config(cmd *cobra.Command, hosts []string) (cfg crawl.Conf
 	if err != nil {
 		return cfg, usagef("--keep-rule: %w", err)
 	}
+	if cmd.Flags().Changed("keep-rule") && ff.kept == 0 {
+		return cfg, usagef("--keep-rule says how --max-kept-pages chooses: give that, too")
+	}
 	fc := fetch.Config{UserAgent: ff.agent, Parallel: ff.parallel, Timeout: ff.timeout, MaxBody: int64(ff.maxBody)}
 	if fc.UserAgent == "" {
 		fc.UserAgent = fetch.Agent(ff.contact)
