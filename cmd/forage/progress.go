@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"forage/crawl"
@@ -19,16 +18,17 @@ import (
 	"forage/internal/printable"
 )
 
-// progress returns a function that shows how far a crawl is, and one that ends the show: a bar
-// where w is a terminal, elsewhere a line every ten seconds.
+// progress returns a function that shows how far a crawl is, and one that ends the show: a line that
+// is written over where w is a terminal, elsewhere a line every ten seconds.
 func progress(w io.Writer) (show func(crawl.Progress), stop func()) {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w), progressbar.OptionSpinnerType(14),
-			progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false), progressbar.OptionSetWidth(10), progressbar.OptionFullWidth())
-		return func(p crawl.Progress) {
-			bar.Describe(progressText(p))
-			bar.Set64(p.Fetched)
-		}, func() { bar.Finish() }
+		return overwrite(w, func() int {
+			width, _, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 80
+			}
+			return width
+		})
 	}
 	var last time.Duration
 	return func(p crawl.Progress) {
@@ -37,6 +37,29 @@ func progress(w io.Writer) (show func(crawl.Progress), stop func()) {
 			fmt.Fprintf(w, "forage: %s\n", progressText(p))
 		}
 	}, func() {}
+}
+
+// overwrite shows how far a crawl is in a line that is written over, at most ten times a second, cut to the width of the terminal. It is
+// gone at the end.
+func overwrite(w io.Writer, width func() int) (show func(crawl.Progress), stop func()) {
+	var last time.Duration
+	shown := 0 // bytes, which are ASCII
+	write := func(text string) {
+		fmt.Fprintf(w, "\r%-*s", shown, text)
+		shown = len(text)
+	}
+	return func(p crawl.Progress) {
+			if shown == 0 || p.Elapsed-last >= time.Second/10 {
+				last = p.Elapsed
+				text := progressText(p)
+				write(text[:max(0, min(len(text), width()-1))])
+			}
+		}, func() {
+			if shown > 0 {
+				write("")
+				fmt.Fprint(w, "\r")
+			}
+		}
 }
 
 func progressText(p crawl.Progress) string {

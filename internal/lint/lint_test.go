@@ -124,7 +124,6 @@ var modules = map[string]string{
 	"golang.org/x/term":                               "whether stderr is a terminal, and how wide",
 	"golang.org/x/sys":                                "memory maps, peak memory, locks",
 	"github.com/cespare/xxhash/v2":                    "fast 64-bit hashes that are the same everywhere",
-	"github.com/schollz/progressbar/v3":               "progress bars on terminals",
 	"github.com/goccy/go-yaml":                        "forage.yaml, with line and column of what is wrong",
 	"github.com/parquet-go/parquet-go":                "tables as Parquet, 5.0 MB of the program",
 	"github.com/JohannesKaufmann/html-to-markdown/v2": "Markdown of trees of HTML",
