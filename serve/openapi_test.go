@@ -385,8 +385,8 @@ func TestStatus(t *testing.T) {
 			Sites   int
 			Refused []struct{ Host, Reason string }
 		}
-		BySite               []struct{ Site string } `json:"by_site"`
-		Next                 *int
+		BySite []struct{ Site string } `json:"by_site"`
+		Next   *int
 	}
 	var names []string
 	for after := 0; ; {
