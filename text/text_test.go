@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
+
+	"forage/internal/race"
 )
 
 var update = flag.Bool("update", false, "write what is wanted anew")
@@ -288,6 +290,7 @@ var hostile = map[string]string{
 
 // TestHostile: time and memory grow with the length of a page and no faster, whatever it is made of.
 func TestHostile(t *testing.T) {
+	race.Skip(t) // which takes minutes, and its own time and memory
 	const size = 256 << 10
 	var r Reader
 	pages := map[string]string{}
