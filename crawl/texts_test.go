@@ -56,15 +56,13 @@ func textsIn(t *testing.T, folder string) map[string]int {
 	return n
 }
 
-// textsAgree compares the texts of a store with its pages: each that the store knows as it is has its text, once.
-func textsAgree(t *testing.T, dir, folder string) {
+// openTexts opens a store and its texts.
+func openTexts(t *testing.T, dir string) (*store.DB, *archive.Reader) {
 	t.Helper()
-	n := textsIn(t, folder)
 	db, err := store.Open(dir, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
 	state, err := db.Archive(store.Texts)
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +71,15 @@ func textsAgree(t *testing.T, dir, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db, r
+}
+
+// textsAgree compares the texts of a store with its pages: each that the store knows as it is has its text, once.
+func textsAgree(t *testing.T, dir, folder string) {
+	t.Helper()
+	n := textsIn(t, folder)
+	db, r := openTexts(t, dir)
+	defer db.Close()
 	defer r.Close()
 	pages := 0
 	if err := db.Docs(func(d *store.Doc) bool {
@@ -158,19 +165,8 @@ func TestTexts(t *testing.T) {
 		}
 		said := func(path string) (x *archive.Text) {
 			t.Helper()
-			db, err := store.Open(cfg.Dir, store.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			db, r := openTexts(t, cfg.Dir)
 			defer db.Close()
-			state, err := db.Archive(store.Texts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := archive.NewReader("", state)
-			if err != nil {
-				t.Fatal(err)
-			}
 			defer r.Close()
 			id, err := db.Find(web.URL + path)
 			if err != nil {

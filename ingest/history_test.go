@@ -53,14 +53,7 @@ func importHistoryWatched(t *testing.T, dir string, watch func(*store.DB), paths
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.Import(t.Context(), h, crawl.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.DB().Check(func(p store.Problem) { t.Error(p) }); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return taken(t, c, h)
 }
 
 // TestHistoryAsCrawled: what is imported of a history is what full recrawls of it have; a revisit of it as it was last finds nothing new, and nothing

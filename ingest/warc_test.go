@@ -46,6 +46,19 @@ func closed(t *testing.T, c *crawl.Crawl) {
 	}
 }
 
+// taken imports captures into the store of c, which is then sound.
+func taken(t *testing.T, c *crawl.Crawl, from crawl.Captures) *crawl.Imported {
+	t.Helper()
+	r, err := c.Import(t.Context(), from, crawl.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.DB().Check(func(p store.Problem) { t.Error(p) }); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // importWARC imports files into a store, which is then sound.
 func importWARC(t *testing.T, dir string, paths ...string) *crawl.Imported {
 	t.Helper()
@@ -71,14 +84,7 @@ func importWARCWatched(t *testing.T, dir string, watch func(*store.DB), paths ..
 		t.Fatal(err)
 	}
 	defer a.Close()
-	r, err := c.Import(t.Context(), a, crawl.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.DB().Check(func(p store.Problem) { t.Error(p) }); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return taken(t, c, a)
 }
 
 // told is what is told of a store: pages and lists, as 'forage pages' has them, and links by URL. fields that are not the same where the same was
