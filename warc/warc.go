@@ -48,20 +48,20 @@ func (f Fields) Get(name string) string {
 }
 
 // String returns the lines, each with CRLF. A control character in a value would end its line, or a reader: it becomes a blank.
-func (f Fields) String() string {
-	var b strings.Builder
+func (f Fields) String() string { return string(f.append(nil)) }
+
+func (f Fields) append(b []byte) []byte {
 	for i := range f {
-		b.WriteString(f[i].Name)
-		b.WriteString(": ")
-		b.WriteString(strings.Map(func(r rune) rune {
+		b = append(append(b, f[i].Name...), ": "...)
+		b = append(b, strings.Map(func(r rune) rune {
 			if r < ' ' || r == 0x7f {
 				return ' '
 			}
 			return r
-		}, f[i].Value))
-		b.WriteString("\r\n")
+		}, f[i].Value)...)
+		b = append(b, "\r\n"...)
 	}
-	return b.String()
+	return b
 }
 
 // ErrARC says that a file is of the format that WARC replaced. Nothing of it is read: tools that convert it are many.

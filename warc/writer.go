@@ -1,8 +1,10 @@
 package warc
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
 	"hash"
 	"io"
@@ -19,10 +21,11 @@ const level = 3
 // A Writer writes records, each a gzip member of its own. It is used by one goroutine.
 type Writer struct {
 	w      counted
-	random io.Reader
+	random *bufio.Reader
 	z      *gzip.Writer
 	sum    hash.Hash
-	head   bytes.Buffer
+	head   []byte
+	small  []byte // the member of a small record
 	copied []byte
 }
 
@@ -32,7 +35,7 @@ func NewWriter(w io.Writer, random io.Reader) *Writer {
 	if err != nil {
 		panic(err) // the level is one
 	}
-	return &Writer{w: counted{w: w}, random: random, z: z, sum: sha1.New(), copied: make([]byte, 32<<10)}
+	return &Writer{w: counted{w: w}, random: bufio.NewReaderSize(random, 512), z: z, sum: sha1.New(), copied: make([]byte, 32<<10)}
 }
 
 type counted struct {
@@ -66,7 +69,14 @@ func (w *Writer) newID() (string, error) {
 		return "", err
 	}
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80 // random, as RFC 9562 has it
-	return fmt.Sprintf("<urn:uuid:%x-%x-%x-%x-%x>", u[:4], u[4:6], u[6:8], u[8:10], u[10:]), nil
+	id := append(make([]byte, 0, 47), "<urn:uuid:"...)
+	for i, part := range [][]byte{u[:4], u[4:6], u[6:8], u[8:10], u[10:]} {
+		if i > 0 {
+			id = append(id, '-')
+		}
+		id = hex.AppendEncode(id, part)
+	}
+	return string(append(id, '>')), nil
 }
 
 // write writes a record, and adds the digest and length of its block to the header. O(bytes), at 32 KiB of memory.
@@ -80,13 +90,17 @@ func (w *Writer) write(fields Fields, b Block) error {
 	}
 	var d Digest
 	w.sum.Sum(d[:0])
-	w.head.Reset()
-	w.head.WriteString("WARC/1.1\r\n")
-	w.head.WriteString(fields.String())
-	w.head.WriteString(Fields{{"WARC-Block-Digest", d.String()}, {"Content-Length", strconv.FormatInt(int64(len(b.Head))+b.Size, 10)}}.String())
-	w.head.WriteString("\r\n")
+	w.head = fields.append(append(w.head[:0], "WARC/1.1\r\n"...))
+	w.head = Fields{{"WARC-Block-Digest", d.String()}, {"Content-Length", strconv.FormatInt(int64(len(b.Head))+b.Size, 10)}}.append(w.head)
+	w.head = append(w.head, "\r\n"...)
+	if b.Body == nil && len(w.head)+len(b.Head)+len(recordEnd) <= mostSmall {
+		w.head = append(append(w.head, b.Head...), recordEnd...)
+		w.small = theHeadCode().appendMember(w.small[:0], w.head)
+		_, err := w.w.Write(w.small)
+		return err
+	}
 	w.z.Reset(&w.w)
-	if _, err := w.z.Write(w.head.Bytes()); err != nil {
+	if _, err := w.z.Write(w.head); err != nil {
 		return err
 	}
 	if _, err := w.z.Write(b.Head); err != nil {
@@ -97,11 +111,13 @@ func (w *Writer) write(fields Fields, b Block) error {
 			return err
 		}
 	}
-	if _, err := w.z.Write([]byte("\r\n\r\n")); err != nil {
+	if _, err := w.z.Write([]byte(recordEnd)); err != nil {
 		return err
 	}
 	return w.z.Close()
 }
+
+const recordEnd = "\r\n\r\n"
 
 // copyBody copies the body of a block, from its beginning.
 func (w *Writer) copyBody(to io.Writer, b Block) error {
