@@ -17,15 +17,9 @@ import (
 // ErrNoKey says that a text is no URL that an index could have.
 var ErrNoKey = errors.New("no URL that has a key")
 
-// split is the URL syntax of RFC 2396, appendix B, for a scheme that may be one.
-var split = regexp.MustCompile(`^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?)?(?:#.*)?$`)
-
 var (
-	hasScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+\-.]*:`)
-	schemes   = regexp.MustCompile(`^(https?://)+`)
-	numeric   = regexp.MustCompile(`^(?:[1-9][0-9]*(?:\.[0-9]+){0,3}|0[0-7]*(?:\.[0-7]+){0,3})$`)
-	www       = regexp.MustCompile(`^www[0-9]*\.`)
-	inPath    = []*regexp.Regexp{
+	numeric = regexp.MustCompile(`^(?:[1-9][0-9]*(?:\.[0-9]+){0,3}|0[0-7]*(?:\.[0-7]+){0,3})$`)
+	inPath  = []*regexp.Regexp{
 		regexp.MustCompile(`(?i)^(.*/)((?:\((?:[a-z]\([0-9a-z]{24}\))+\)/))([^?]+\.aspx.*)$`),
 		regexp.MustCompile(`(?i)^(.*/)(\([0-9a-z]{24}\)/)([^?]+\.aspx.*)$`),
 	}
@@ -47,22 +41,17 @@ func Key(url string) (string, error) {
 		return url, nil
 	}
 	url = strings.Trim(url, " \t\n\r\v\f")
-	url = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(url)
+	if strings.ContainsAny(url, "\n\r\t") {
+		url = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(url)
+	}
 	if url == "" {
 		return "", ErrNoKey
 	}
-	if !hasScheme.MatchString(url) {
+	if schemeOf(url) == "" {
 		url = "http://" + url
 	}
-	if m := schemes.FindStringSubmatch(url); m != nil {
-		url = m[1] + url[len(m[0]):]
-	}
-	m := split.FindStringSubmatch(url)
-	if m == nil {
-		return "", ErrNoKey
-	}
-	scheme, path, query := m[1], m[3], m[4]
-	host, port, err := hostPort(m[2])
+	scheme, authority, path, query := split(lastScheme(url))
+	host, port, err := hostPort(authority)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +71,7 @@ func Key(url string) (string, error) {
 	} else {
 		path = withoutDots(path)
 		if scheme != "dns" {
-			host = strings.TrimPrefix(host, www.FindString(host))
+			host = withoutWWW(host)
 		}
 		labels := strings.Split(host, ".")
 		slices.Reverse(labels)
@@ -110,6 +99,63 @@ func Key(url string) (string, error) {
 		b.WriteString("?" + query)
 	}
 	return b.String(), nil
+}
+
+// schemeOf returns the scheme of a URL, "" where it has none.
+func schemeOf(url string) string {
+	for i := range len(url) {
+		switch c := url[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		case i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
+		case i > 0 && c == ':':
+			return url[:i]
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// lastScheme takes away all but the last http:// or https:// that a URL begins with.
+func lastScheme(url string) string {
+	for {
+		scheme := schemeOf(url)
+		if scheme != "http" && scheme != "https" || !strings.HasPrefix(url[len(scheme):], "://") {
+			return url
+		}
+		rest := url[len(scheme)+len("://"):]
+		if !strings.HasPrefix(rest, "http://") && !strings.HasPrefix(rest, "https://") {
+			return url
+		}
+		url = rest
+	}
+}
+
+// split takes a URL apart, as RFC 2396 has it in appendix B. What stands after # is left out.
+func split(url string) (scheme, authority, path, query string) {
+	url, _, _ = strings.Cut(url, "#")
+	if scheme = schemeOf(url); scheme != "" {
+		url = url[len(scheme)+1:]
+	}
+	url, query, _ = strings.Cut(url, "?")
+	if rest, ok := strings.CutPrefix(url, "//"); ok {
+		end := strings.IndexByte(rest, '/')
+		if end < 0 {
+			end = len(rest)
+		}
+		return scheme, rest[:end], rest[end:], query
+	}
+	return scheme, "", url, query
+}
+
+// withoutWWW takes away the www., or the like of www2., that a host begins with.
+func withoutWWW(host string) string {
+	if rest, ok := strings.CutPrefix(host, "www"); ok {
+		if rest, ok = strings.CutPrefix(strings.TrimLeft(rest, "0123456789"), "."); ok {
+			return rest
+		}
+	}
+	return host
 }
 
 // hostPort takes an authority apart. port is 0 where there is none.
@@ -141,7 +187,7 @@ func canonicalHost(host string) string {
 		}
 	}
 	host = strings.Trim(strings.ReplaceAll(host, "..", "."), ".")
-	if numeric.MatchString(host) || host != "" && strings.Trim(host, "0123456789") == "" {
+	if host != "" && strings.Trim(host, "0123456789.") == "" && (numeric.MatchString(host) || !strings.Contains(host, ".")) {
 		if a, ok := address(host); ok {
 			return a
 		}
