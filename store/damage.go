@@ -205,9 +205,28 @@ func (s *state) findLost(files vfs.FS, folder string) {
 	}
 	s.lost = append(s.lost, e)
 	// An older list of the tables may be what makes them look lost.
-	if e := manifestDamage(files, files.PathJoin(folder, s.manifest)); e != nil {
+	path := files.PathJoin(folder, s.manifest)
+	if e := manifestDamage(files, path); e != nil {
 		s.broken, s.tables = append(s.broken, e), s.all
+	} else if s.isOld() {
+		s.broken, s.tables = append(s.broken, oldList(path)), s.all
 	}
+}
+
+// newest is the name of the newest table that is there, "" if there is none.
+func (s *state) newest() string {
+	if len(s.all) == 0 {
+		return ""
+	}
+	return s.all[len(s.all)-1]
+}
+
+// isOld reports whether the list of tables may have been cut between two records: it does not name the newest table. A table that a process
+// which ended was still writing is not named either, and is no damage by itself.
+func (s *state) isOld() bool { return s.newest() != "" && !slices.Contains(s.tables, s.newest()) }
+
+func oldList(path string) *DamagedError {
+	return damaged(path, "it is older than the tables that are there")
 }
 
 // tablesOnly is a file system that shows of the files in a folder those that name the tables,
@@ -275,7 +294,10 @@ func (s *state) lookTables(files vfs.FS, folder string) error {
 	if e := manifestDamage(files, files.PathJoin(folder, s.manifest)); e != nil {
 		s.broken, s.tables = slices.Insert(s.broken, 0, e), s.all
 	} else {
-		open(view, true) // it may tell the tables in use all the same
+		open(view, true)                                                                 // it may tell the tables in use all the same
+		if len(view.missing) > 0 && s.newest() > slices.Max(view.missing) && s.isOld() { // they were made into others
+			s.broken, s.tables = []*DamagedError{oldList(files.PathJoin(folder, s.manifest))}, s.all
+		}
 	}
 	if len(s.broken) == 0 {
 		s.broken = append(s.broken, d)
