@@ -239,6 +239,9 @@ func (c *Config) read(r *reader, root ast.Node) {
 	if defaults.everyAt != nil && defaults.When.Budget.PerDay {
 		r.errorf(defaults.everyAt, "every: want a budget for each visit beside it, such as 5")
 	}
+	if defaults.keepAt != nil && c.Fetch.MaxKept == 0 {
+		r.errorf(defaults.keepAt, "keep-rule says how max-kept-pages chooses: give that, too")
+	}
 	c.defaults = defaults.Site
 	places := map[string]ast.Node{}
 	for _, n := range r.list(sites) {
@@ -335,7 +338,7 @@ func checkListen(s string) error {
 // siteKeys is what is said of a site, or of all sites.
 type siteKeys struct {
 	Site
-	everyAt, budgetAt, ignoreAt, coverageAt, requisitesAt ast.Node // where these stand; nil: nowhere
+	everyAt, budgetAt, ignoreAt, coverageAt, requisitesAt, keepAt ast.Node // where these stand; nil: nowhere
 }
 
 // keys are those of a site. Where f is not nil they are those of all sites, and what holds for all that the
@@ -446,6 +449,7 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 	keys["cookies"] = func(n ast.Node) { r.text(n, &f.Cookies, nil) }
 	keys["max_kept_pages"] = func(n ast.Node) { r.number(n, 0, &f.MaxKept) }
 	keys["keep_rule"] = func(n ast.Node) {
+		k.keepAt = n
 		r.value(n, func(s string) (err error) { f.Keep, err = retain.ParseKeepRule(s); return err })
 	}
 	return keys

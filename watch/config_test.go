@@ -182,6 +182,7 @@ func TestParseBad(t *testing.T) {
 		{"sites:\n  - {url: https://a.example/, coverage: 90%}", "2:41: coverage: want every: how often, and the most that a visit may fetch beside it: budget: 100%"},
 		{"sites:\n  - {url: https://a.example/, every: 6h, budget: 100%, coverage: 100%}", "2:66: coverage: want a share of what is new above 0% and below 100%, such as 90%"},
 		{"sites:\n  - {url: https://a.example/, every: 6h, budget: 9, coverage: 90%, policy: index}", "2:63: coverage: want a policy that says what it expects, best; index does not"},
+		{"defaults: {keep-rule: indegree}", "1:23: keep-rule says how max-kept-pages chooses: give that, too"},
 		{"defaults: {every: 6h}", "1:19: every: want a budget for each visit beside it, such as 5"},
 		{"defaults: {budget: 5}\nsites: [{url: https://a.example/}]", "2:9: want every: how often, beside the budget of defaults"},
 		{"defaults: {budget: 0/day}", "1:20: defaults: budget: want fetches such as 10/day, or 10 or 5% beside every, got \"0/day\""},
