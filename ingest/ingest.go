@@ -130,6 +130,21 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Seek is as io.Seeker has it, if what is read is one, and whence io.SeekCurrent.
+func (c *counted) Seek(offset int64, whence int) (int64, error) {
+	s, ok := c.r.(io.Seeker)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	at, err := s.Seek(offset, whence)
+	if err == nil {
+		c.t.mu.Lock()
+		defer c.t.mu.Unlock()
+		c.t.bytes += offset
+	}
+	return at, err
+}
+
 // each calls do for each of n things, several at once, and returns the first error in their order. It ends soon after one.
 func each(ctx context.Context, n, workers int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -27,6 +27,7 @@ type Reader struct {
 	within bool          // the member may have more records
 	start  int64         // of the member
 	index  int           // of the next record in it
+	again  int64         // bytes that were read once more, see nextMember
 	last   *Record
 	err    error // no record comes after it
 }
@@ -43,7 +44,7 @@ func NewReader(r io.Reader) *Reader {
 func (rd *Reader) Reset(r io.Reader) {
 	rd.file = counter{r: r}
 	rd.in.Reset(&rd.file)
-	rd.within, rd.start, rd.index, rd.last, rd.err = false, 0, 0, nil, nil
+	rd.within, rd.start, rd.index, rd.again, rd.last, rd.err = false, 0, 0, 0, nil, nil
 }
 
 type counter struct {
@@ -121,11 +122,11 @@ func (r *Record) Close() error {
 func (r *Record) Stored() int64 { return r.at - r.Offset }
 
 // broken makes a *FormatError of err, and goes to where reading may go on: to the next member. Where the compressed data itself is
-// damaged, or nothing is compressed, there is no such place.
+// damaged that is looked for, which only a file that can seek permits; where nothing is compressed there is no such place.
 func (rd *Reader) broken(offset int64, err error) error {
-	damaged := !rd.within
+	damaged, packed := !rd.within, rd.within
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || isCorrupt(err) {
-		damaged = true
+		damaged, packed = true, true
 		err = fmt.Errorf("the compressed data is damaged or cut: %w", err)
 	}
 	if !damaged {
@@ -133,13 +134,74 @@ func (rd *Reader) broken(offset int64, err error) error {
 		damaged = rest != nil
 	}
 	reason := err.Error()
-	if rd.within = false; damaged {
-		if _, end := rd.in.Peek(1); end == nil {
-			reason += "; what follows is not read"
-		}
-		rd.err = io.EOF
+	if rd.within = false; !damaged {
+		return &FormatError{offset, reason}
 	}
+	if packed {
+		next, found, err := rd.nextMember(offset + 1)
+		if found {
+			return &FormatError{offset, fmt.Sprintf("%s; it goes on at byte %d", reason, next)}
+		}
+		if err != nil && err != errNoSeek {
+			rd.err = err
+			return err
+		}
+		damaged = err == errNoSeek
+	}
+	if _, end := rd.in.Peek(1); damaged && end == nil {
+		reason += "; what follows is not read"
+	}
+	rd.err = io.EOF
 	return &FormatError{offset, reason}
+}
+
+// errNoSeek says that a file can only be read from its beginning on.
+var errNoSeek = errors.New("the file cannot seek")
+
+// nextMember goes to the first place, from one on, where a member begins that unpacks to a record: a member that was cut may have taken others for
+// its own, and these are read again. Errors: errNoSeek; of the file. O(bytes), where a file does not have it read the same over and over: then the error is
+// errNoSeek, too.
+func (rd *Reader) nextMember(from int64) (at int64, found bool, err error) {
+	file, ok := rd.file.r.(io.Seeker)
+	rd.again += rd.file.n - from
+	if !ok || rd.again > 4*max(from, 64<<20) {
+		return 0, false, errNoSeek
+	}
+	if _, err := file.Seek(from-rd.file.n, io.SeekCurrent); err != nil {
+		return 0, false, errNoSeek // a pipe
+	}
+	rd.file.n = from
+	rd.in.Reset(&rd.file)
+	for {
+		switch _, err := rd.in.ReadSlice(0x1f); err {
+		case nil:
+			rd.in.UnreadByte()
+		case bufio.ErrBufferFull:
+			continue
+		case io.EOF:
+			return 0, false, nil
+		default:
+			return 0, false, err
+		}
+		if b, _ := rd.in.Peek(4096); isRecord(b) {
+			return rd.at(), true, nil
+		}
+		rd.in.Discard(1)
+	}
+}
+
+// isRecord reports whether a file that begins so begins with a member of a record.
+func isRecord(b []byte) bool {
+	if len(b) < 4 || b[0] != 0x1f || b[1] != 0x8b || b[2] != 8 || b[3]&0xe0 != 0 {
+		return false
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return false
+	}
+	var begins [5]byte
+	_, err = io.ReadFull(z, begins[:])
+	return err == nil && string(begins[:]) == "WARC/"
 }
 
 // isCorrupt reports whether compressed data makes no sense.

@@ -189,8 +189,11 @@ func TestStrangers(t *testing.T) {
 		{"a continued line", strings.Replace(plainRecord, "http://a/>\r\n", "http://a/\r\n  >\r\n", 1), 1, ""},
 		{"a cut member", one + one[:len(one)-9], 1, "the compressed data is damaged or cut: unexpected EOF$"},
 		{"a cut checksum", one + one[:len(one)-3], 1, "the compressed data is damaged or cut: unexpected EOF$"},
-		{"a damaged member", one + one[:20] + "\xff\xff\xff" + one[23:] + one, 1, "the compressed data is damaged"},
-		{"a damaged member before others", one + one[:20] + "\xff\xff\xff" + one[23:] + one, 1, "; what follows is not read"},
+		{"a damaged member", one + one[:20] + "\xff\xff\xff" + one[23:], 1, "the compressed data is damaged"},
+		{"a damaged member before others", one + one[:20] + "\xff\xff\xff" + one[23:] + one + one, 3, fmt.Sprintf("; it goes on at byte %d$", 2*len(one))},
+		{"a cut member before others", one + one[:len(one)-9] + one + one, 3, fmt.Sprintf("; it goes on at byte %d$", 2*len(one)-9)},
+		{"a member cut in its header", one + one[:5] + one, 2, fmt.Sprintf("; it goes on at byte %d$", len(one)+5)},
+		{"members of something else after damage", one[:len(one)-9] + zipped("<html>") + one, 1, fmt.Sprintf("; it goes on at byte %d$", len(one)-9+len(zipped("<html>")))},
 		{"Content-Length too large", zipped(strings.Replace(plainRecord, ": 3", ": 30", 1)) + one, 1, "it ends 23 bytes before its Content-Length says"},
 		{"Content-Length too small", zipped(strings.Replace(plainRecord, ": 3", ": 2", 1)) + one, 1, "the record goes on after its Content-Length"},
 		{"plain, Content-Length too small", strings.Replace(plainRecord, ": 3", ": 2", 1) + plainRecord, 0, "the record goes on after its Content-Length; what follows is not read"},
@@ -213,6 +216,58 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, broken, c.broken)
 		}
 	}
+}
+
+// TestDamagedPipe: what cannot seek ends with the damage, which is said.
+func TestDamagedPipe(t *testing.T) {
+	one := zipped(plainRecord)
+	rd := NewReader(io.MultiReader(strings.NewReader(one+one[:20]+"\xff\xff\xff"+one[23:]), strings.NewReader(one)))
+	if _, err := rd.Next(); err != nil {
+		t.Fatal(err)
+	}
+	var broken error
+	for {
+		_, err := rd.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			broken = errors.Join(broken, err)
+		}
+	}
+	if broken == nil || !strings.HasSuffix(broken.Error(), "; what follows is not read") {
+		t.Errorf("%v, want that what follows is not read", broken)
+	}
+}
+
+// TestOverAndOver: a file of members that each take all that follows for their own is given up before it is read as often as it has members.
+func TestOverAndOver(t *testing.T) {
+	block := make([]byte, 1<<20)
+	head := append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 0, 5, 0, 0xfa, 0xff}, "WARC/"...) // a stored block that is not the last
+	for i := 0; i+len(head) < len(block); i += 64 {
+		copy(block[i:], head)
+	}
+	file := &countingSeeker{ReadSeeker: bytes.NewReader(bytes.Repeat(block, 16))}
+	rd := NewReader(file)
+	for {
+		if _, err := rd.Next(); err == io.EOF {
+			break
+		}
+	}
+	if file.n > 400<<20 {
+		t.Errorf("%d bytes were read of a file of 16 MiB", file.n)
+	}
+}
+
+type countingSeeker struct {
+	io.ReadSeeker
+	n int64
+}
+
+func (c *countingSeeker) Read(p []byte) (int, error) {
+	n, err := c.ReadSeeker.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // TestLong: a record of 3 GiB takes no more memory than a short one.
