@@ -94,6 +94,7 @@ type Site struct {
 	record  []byte       // of the cycle, or of Start
 	gained  []graph.Node // scratch
 	linked  []graph.Node // scratch of observeLinks
+	reached []bool       // scratch of led, by document: all false in between
 }
 
 // seen is a fetch of the open cycle.
@@ -450,11 +451,13 @@ func (s *Site) gain(v graph.Node, a *Answer) []graph.Node {
 
 // led returns the pages found after cycle since that links lead to, chains included.
 func (s *Site) led(links []graph.Node, since int32) []graph.Node {
+	if n := s.docs.Len(); len(s.reached) < n {
+		s.reached = slices.Grow(s.reached, n-len(s.reached))[:n]
+	}
 	var all []graph.Node // documents; pages are kept at the end
-	marked := map[graph.Node]bool{}
 	visit := func(u graph.Node) {
-		if !marked[u] {
-			marked[u] = true
+		if !s.reached[u] {
+			s.reached[u] = true
 			all = append(all, u)
 		}
 	}
@@ -470,6 +473,7 @@ func (s *Site) led(links []graph.Node, since int32) []graph.Node {
 	}
 	pages := all[:0]
 	for _, u := range all {
+		s.reached[u] = false
 		if s.docs.kind(u) == HTML {
 			pages = append(pages, u)
 		}
