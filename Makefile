@@ -1,4 +1,4 @@
-.PHONY: accept-formats bench-formats targets crash real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: accept-formats bench-formats targets crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -87,8 +87,11 @@ bench-formats: ## what it takes to keep what is fetched and to write it in forma
 accept-formats: ## what is written in formats of others, from outside: crawled, killed 50 times, read by warcio, jwarc, pywb, DuckDB (CONTRIBUTING.md)
 	FORAGE_ACCEPT=all FORAGE_KILLS=50 go test ./internal/formatcheck -count=1 -v -timeout 60m
 
-sites: ## every history of the data beside the project: first visits, recrawls, budgets
-	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl' -timeout 120m
+sites: ## every history of the data beside the project and every policy: first visits, recrawls, budgets, what policies keep
+	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab -run 'Recrawls|Budget|Partial|LiveCrawl|PoliciesKept|^TestStates$$' -timeout 120m
+
+slow-sites: ## a thousand sites, of which five are slow
+	FORAGE_LONG=1 go test ./crawl -run SlowSites -v
 
 software-sites: ## sites as WordPress, MediaWiki, shops, … serve them: first visits, weekly cycles, what was told
 	go run ./internal/sitebench
@@ -103,8 +106,8 @@ fit: ## the numbers of the default revisit policy, from the histories of commits
 kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m
 
-crash: ## 1,000 kills, 10,000 power cuts, each write and sync failing in turn, a bit flipped in every byte of every file of a small store, files cut and missing, full disks
-	FORAGE_CRASH=1 go test ./store -run 'PowerCuts|BitFlips|Truncated|MissingFiles|DiskFails|Faults' -v -timeout 120m
+crash: ## 1,000 kills, 10,000 power cuts, a hundred random runs of the store, each write and sync failing in turn, a bit flipped in every byte of every file of a small store, files cut and missing, full disks
+	FORAGE_CRASH=1 go test ./store -run 'Simulation|PowerCuts|BitFlips|Truncated|MissingFiles|DiskFails|Faults' -v -timeout 120m
 	FORAGE_CRASH=1 go test ./cmd/forage -run 'DamagedStore|FullDisk|PowerCut|ReadOnly|OtherUser' -v -timeout 30m
 	FORAGE_KILLS=1000 go test ./crawl -run Kill -v -timeout 180m
 

@@ -182,15 +182,22 @@ func problems(t *testing.T, v *View) []string {
 
 // TestSimulation runs random operations on a store and on the model, crashes and reopens the
 // store now and then, and compares. After a crash the store holds what it held at some
-// commit, at the earliest the one before the last Sync.
+// commit, at the earliest the one before the last Sync. Every run has other seeds, four of them; with FORAGE_CRASH=1
+// a hundred.
 func TestSimulation(t *testing.T) {
-	first := *seed
+	first, seeds := *seed, 4
 	if first == 0 {
 		first = uint64(os.Getpid())
 	}
-	for n := range uint64(max(2, race.Fewer(12))) {
+	if os.Getenv("FORAGE_CRASH") != "" {
+		seeds = 100
+	}
+	for n := range uint64(max(2, race.Fewer(seeds))) {
 		s := first*100 + n
-		t.Run(fmt.Sprintf("seed=%d", s), func(t *testing.T) { simulate(t, rand.New(rand.NewPCG(s, 1))) })
+		t.Run(fmt.Sprintf("seed=%d", s), func(t *testing.T) {
+			t.Parallel()
+			simulate(t, rand.New(rand.NewPCG(s, 1)))
+		})
 	}
 }
 
