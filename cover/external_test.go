@@ -34,7 +34,7 @@ func TestExternalIsSPGreedy(t *testing.T) {
 		name string
 		l    *cover.Lists
 	}
-	families := []named{{"large", covertest.Large(rand.New(rand.NewPCG(1, 1)), 30000, 20000)}}
+	families := []named{{"large", covertest.Large(rand.New(rand.NewPCG(1, 1)), 12000, 8000)}}
 	for seed := range uint64(race.Fewer(60)) {
 		families = append(families, named{"random", covertest.Random(rand.New(rand.NewPCG(seed, 9)))})
 	}
@@ -68,7 +68,7 @@ func TestExternalIsSPGreedy(t *testing.T) {
 // wide spreads a family's sets and elements beyond 32 bits.
 type wide struct{ *cover.Lists }
 
-const spread = 1<<32/20 + 3
+const spread = 1<<32/40 + 3 // there is a bit for each element: no more than it takes
 
 func (w wide) NumSets() uint64     { return w.Lists.NumSets() * spread }
 func (w wide) NumElements() uint64 { return w.Lists.NumElements() * spread }
@@ -89,8 +89,14 @@ func TestExternalBeyond32Bits(t *testing.T) {
 	}
 	l := covertest.Large(rand.New(rand.NewPCG(4, 4)), 60, 50)
 	f := wide{l}
-	if f.NumElements() <= 1<<32 || f.NumSets() <= 1<<32 {
-		t.Fatal("the family is not wide")
+	var largest uint64
+	if err := f.Scan(func(_ uint64, elements []uint64) error {
+		for _, e := range elements {
+			largest = max(largest, e)
+		}
+		return nil
+	}); err != nil || largest < 1<<32 || f.NumSets() <= 1<<32 {
+		t.Fatal("the family is not wide", err)
 	}
 	// Few levels: each copies half a gigabyte of bits.
 	for name, o := range map[string]cover.Options{"full": {Points: []float64{1, 5}}} {

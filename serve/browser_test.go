@@ -43,7 +43,7 @@ func TestBrowser(t *testing.T) {
 	_, name, base, w := uiBlog(t)
 	w.sites = append(w.sites, Site{Name: "b.test", Settings: Settings{URL: "http://b.test/"}})
 	events := get[eventList](t, base+"/api/v1/events?limit=10&type=page.new")
-	keep := os.Getenv("FORAGE_SCREENSHOTS")
+	keep, profile := os.Getenv("FORAGE_SCREENSHOTS"), t.TempDir() // making a profile takes as long as a page
 	for page, path := range map[string]string{
 		"overview": "/", "pages": "/pages", "sites": "/sites", "site": sitePath(name), "new-site": "/sites/b.test", "hosts": "/hosts?show=all", "add": "/add",
 		"url": "/url?" + url.Values{"url": {*events.Events[0].URL}}.Encode(), "login": "/login", "error": "/sites/none",
@@ -63,7 +63,7 @@ func TestBrowser(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				cmd := exec.CommandContext(ctx, browser, append(args, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
-					"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--user-data-dir="+filepath.Join(dir, "profile"),
+					"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--user-data-dir="+profile,
 					"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--enable-logging=stderr", "--log-level=0", "--log-net-log="+log, "--timeout=5000", "--screenshot="+shot, base+path)...)
 				cmd.WaitDelay = 5 * time.Second
 				var said bytes.Buffer
