@@ -100,17 +100,14 @@ func (w *witness) answered(t, n int) [][]revisit.PastRefetch {
 // FORAGE_SITES=all for policies that leave most documents alone, too.
 func TestCoverageEstimate(t *testing.T) {
 	race.Skip(t)
-	policies := []string{"best", "round-robin"}
-	if os.Getenv("FORAGE_SITES") == "all" {
-		policies = append(policies, "index", "feeds-first")
-	}
+	policies := estimatePolicies()
 	// How far the mean estimate may be off at a budget of 3 and at others, in percentage points, by policy
 	// and set. With 3 fetches a week best hardly looks at what it expects nothing of: what that hides is
 	// estimated by a prior alone, and differs by site.
 	off := map[string]map[string][2]float64{"best": {"sites": {3.5, 1.5}, "sites-more": {6, 2}}, "round-robin": {"sites": {7, 7}, "sites-more": {6, 6}}}
 	for _, set := range []string{"sites", "sites-more"} {
 		t.Run(set, func(t *testing.T) {
-			all := estimates(t, set, policies)
+			all := estimates(t, set)
 			for _, name := range policies {
 				held, windows := 0., 0.
 				for _, k := range estimateBudgets {
@@ -144,6 +141,14 @@ func TestCoverageEstimate(t *testing.T) {
 
 var estimateBudgets = []int{3, 10, 30, 100}
 
+func estimatePolicies() []string {
+	policies := []string{"best", "round-robin"}
+	if os.Getenv("FORAGE_SITES") == "all" {
+		policies = append(policies, "index", "feeds-first")
+	}
+	return policies
+}
+
 type estimateSetting struct {
 	policy string
 	k      int
@@ -155,46 +160,87 @@ type estimate struct {
 	revisit.Coverage
 }
 
+// A watched site is one with runs of policies at it.
+type watched struct {
+	weeks int
+	truth truth
+	runs  map[estimateSetting]watchedRun
+}
+
+type watchedRun struct {
+	*witness
+	foundAt []int32 // by page, as in budgeted
+}
+
+// watch runs the policies of TestCoverageEstimate at the sites of a data set with each of its budgets, and best with those
+// of TestTimely too: once for both.
+func watch(t *testing.T, set string) []watched {
+	t.Helper()
+	dir := shared.Path(t, "data", set)
+	run, _ := watching.LoadOrStore(set, sync.OnceValues(func() ([]watched, error) {
+		var mu sync.Mutex
+		var all []watched
+		_, err := eachSite(context.Background(), &Env{Data: dir}, func(_ int, s *site) error {
+			_, weeks := s.recrawls(true)
+			at := watched{len(s.weeks), s.truth(weeks), map[estimateSetting]watchedRun{}}
+			for _, name := range estimatePolicies() {
+				budgets := estimateBudgets
+				if name == "best" {
+					budgets = slices.Concat(timelyBudgets, budgets)
+				}
+				for _, k := range budgets {
+					if _, ok := at.runs[estimateSetting{name, k}]; ok {
+						continue
+					}
+					p, err := policy(name, 1)
+					if err != nil {
+						return err
+					}
+					w := &witness{Policy: p}
+					b := s.budgeted(w, true, "none")
+					b.run(k, at.truth)
+					w.Policy = nil // and what it knows
+					at.runs[estimateSetting{name, k}] = watchedRun{w, b.foundAt}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, at)
+			return nil
+		})
+		return all, err
+	}))
+	all, err := run.(func() ([]watched, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var watching sync.Map // func() ([]watched, error), by data set
+
 // estimates returns those of all windows of the sites of a data set in which ten pages or more
 // became new.
-func estimates(t *testing.T, set string, policies []string) map[estimateSetting][]estimate {
+func estimates(t *testing.T, set string) map[estimateSetting][]estimate {
 	const window = 30
-	var mu sync.Mutex
 	all := map[estimateSetting][]estimate{}
-	_, err := eachSite(context.Background(), &Env{Data: shared.Path(t, "data", set)}, func(_ int, s *site) error {
-		_, weeks := s.recrawls(true)
-		truth := s.truth(weeks)
-		for _, name := range policies {
-			for _, k := range estimateBudgets {
-				p, err := policy(name, 1)
-				if err != nil {
-					return err
-				}
-				w := &witness{Policy: p}
-				b := s.budgeted(w, true, "none")
-				b.run(k, truth)
-				for end := window; end < len(s.weeks); end += window {
-					there, known := 0, 0
-					for y, at := range truth.born {
-						if int(at) > end-window && int(at) <= end {
-							there++
-							if found := b.foundAt[y]; found >= 0 && int(found) <= end {
-								known++
-							}
+	for _, s := range watch(t, set) {
+		for setting, run := range s.runs {
+			for end := window; end < s.weeks; end += window {
+				there, known := 0, 0
+				for y, at := range s.truth.born {
+					if int(at) > end-window && int(at) <= end {
+						there++
+						if found := run.foundAt[y]; found >= 0 && int(found) <= end {
+							known++
 						}
 					}
-					if c := revisit.Estimate(w.answered(end, window), w.known[end-1]); there >= 10 && !math.IsNaN(c.Share) {
-						mu.Lock()
-						all[estimateSetting{name, k}] = append(all[estimateSetting{name, k}], estimate{float64(known) / float64(there), c})
-						mu.Unlock()
-					}
+				}
+				if c := revisit.Estimate(run.answered(end, window), run.known[end-1]); there >= 10 && !math.IsNaN(c.Share) {
+					all[setting] = append(all[setting], estimate{float64(known) / float64(there), c})
 				}
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return all
 }
