@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestConvertKill kills graph convert --relabel while it writes the names: what it leaves is
@@ -42,14 +43,16 @@ func TestConvertKill(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
+			look := time.NewTicker(time.Millisecond)
 			for writing := true; writing && len(left()) == 0; {
 				select {
 				case <-ended:
 					ended <- nil
 					writing = false
-				default:
+				case <-look.C:
 				}
 			}
+			look.Stop()
 			cmd.Process.Kill()
 			<-ended
 		}

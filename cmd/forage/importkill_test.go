@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestImportKill kills imports of each kind again and again while they write: the same command goes on, and what it comes to
@@ -59,11 +60,12 @@ func TestImportKill(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- cmd.Wait() }()
 				var err error
+				look := time.NewTicker(time.Millisecond)
 				for running := true; running; {
 					select {
 					case err = <-ended:
 						running = false
-					default:
+					case <-look.C:
 						if bytesIn(often) >= size {
 							cmd.Process.Kill()
 							err = <-ended
@@ -71,6 +73,7 @@ func TestImportKill(t *testing.T) {
 						}
 					}
 				}
+				look.Stop()
 				if err == nil {
 					break
 				}
