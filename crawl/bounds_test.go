@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"forage/crawl/plan"
+	"forage/internal/race"
 	"forage/internal/software"
 	"forage/store"
 )
@@ -184,6 +185,7 @@ var unbounded = []trap{
 // TestBounds crawls sites without end, with no limit given: each crawl ends by itself, has found all
 // pages that are there to be read, and says what it left out.
 func TestBounds(t *testing.T) {
+	race.Skip(t)
 	for _, trap := range unbounded {
 		t.Run(trap.name, func(t *testing.T) {
 			t.Parallel()
@@ -318,6 +320,7 @@ var bounded = []struct {
 
 // TestWithinBounds crawls sites that look endless and are not: everything is fetched, and nothing said.
 func TestWithinBounds(t *testing.T) {
+	race.Skip(t)
 	for _, site := range bounded {
 		t.Run(site.name, func(t *testing.T) {
 			t.Parallel()

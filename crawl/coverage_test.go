@@ -7,12 +7,14 @@ import (
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
+	"forage/internal/race"
 	"forage/internal/software"
 )
 
 // TestCoverage asks for shares of what is new: the more is asked for the more is fetched, short of the whole site, a
 // budget is the ceiling, and the store tells the estimate at which each cycle ended.
 func TestCoverage(t *testing.T) {
+	race.Skip(t)
 	for _, h := range histories(t)[:2] {
 		t.Run(h.Site, func(t *testing.T) {
 			t.Parallel()

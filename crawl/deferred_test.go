@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"forage/crawl/scope"
+	"forage/internal/race"
 	"forage/store"
 )
 
@@ -15,6 +16,7 @@ const held = 64 + 16
 // TestPoisonedSitemap crawls a site whose sitemap index names thousands of URLs that are not
 // there, and 3 that are: the chain of real pages is fetched with a bounded waste, then all else.
 func TestPoisonedSitemap(t *testing.T) {
+	race.Skip(t)
 	const chain, maps, each = 300, 200, 10
 	w := newWeb(t)
 	w.pages["/robots.txt"] = plain("Sitemap: http://HOST/index.xml\n")

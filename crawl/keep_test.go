@@ -11,6 +11,7 @@ import (
 
 	"forage/crawl/plan"
 	"forage/crawl/scope"
+	"forage/internal/race"
 	"forage/retain"
 	"forage/store"
 )
@@ -84,6 +85,7 @@ func kept(t *testing.T, v *store.View, most int) (have map[string]bool, evicted 
 }
 
 func TestMaxKept(t *testing.T) {
+	race.Skip(t)
 	for _, rule := range retain.KeepRules() {
 		t.Run(string(rule), func(t *testing.T) { testMaxKept(t, rule) })
 	}
@@ -174,6 +176,7 @@ func lookup(v *store.View, url string) (*store.Doc, error) {
 // An evicted page that is found again, also by another process, keeps its number and its
 // statistics: it is not new, and no budget is spent on it as on a new one.
 func TestEvictedFoundAgain(t *testing.T) {
+	race.Skip(t)
 	var version, hits atomic.Int32
 	var again atomic.Value // path that all pages link to, once it is set
 	again.Store("")

@@ -11,6 +11,7 @@ import (
 
 	"forage/crawl"
 	"forage/crawl/scope"
+	"forage/internal/race"
 	"forage/snap"
 	"forage/store"
 )
@@ -107,6 +108,7 @@ func TestInterruptedCaptures(t *testing.T) {
 
 // TestKilledImport: an import that ends at any of its commits, as a kill ends it, goes on, and comes to what one comes to that does not.
 func TestKilledImport(t *testing.T) {
+	race.Skip(t)
 	h := snap.Blog(rand.New(rand.NewPCG(7, 8)), 2)
 	h.Base = "https://x.test/"
 	history := saved(t, h)

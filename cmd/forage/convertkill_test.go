@@ -8,11 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"forage/internal/race"
 )
 
 // TestConvertKill kills graph convert --relabel while it writes the names: what it leaves is
 // removed by the next run that writes the same graph, with names or without.
 func TestConvertKill(t *testing.T) {
+	race.Skip(t)
 	if testing.Short() {
 		t.Skip("starts processes")
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"forage/graph"
+	"forage/internal/race"
 	"forage/store"
 )
 
@@ -64,6 +65,7 @@ func damageable(t *testing.T, dir string, n int) map[string][]byte {
 // with 0 or 1, without a trace of the stack, one that ends with 1 names a file, and after
 // check --repair the store is sound.
 func TestDamagedStore(t *testing.T) {
+	race.Skip(t)
 	const pages = 400
 	home := t.TempDir()
 	files := damageable(t, filepath.Join(home, "sound"), pages)

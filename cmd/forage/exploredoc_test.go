@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"forage/graph"
+	"forage/internal/race"
 	"forage/source"
 )
 
@@ -170,6 +171,7 @@ func (s *instance) article(w http.ResponseWriter, r *http.Request) {
 // TestExploreDoc runs the lines of docs/explore.md in their order, with an instance on loopback in the place of the
 // hosts named there, and looks at the times of its requests and at the files.
 func TestExploreDoc(t *testing.T) {
+	race.Skip(t)
 	text, err := os.ReadFile("../../docs/explore.md")
 	if err != nil {
 		t.Fatal(err)

@@ -10,11 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"forage/internal/race"
 )
 
 // TestImportKill kills imports of each kind again and again while they write: the same command goes on, and what it comes to
 // is what an import comes to that was not killed.
 func TestImportKill(t *testing.T) {
+	race.Skip(t)
 	if testing.Short() {
 		t.Skip("starts processes")
 	}

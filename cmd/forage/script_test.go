@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 )
@@ -52,10 +54,23 @@ func TestMain(m *testing.M) {
 //	          a folder D/HOST it is that which is served to who asks HOST. $PORT in files is the port
 //	remove P  removes the files that pattern P matches
 //	commits F writes the history of that site into F, as one of commits
+//
+// Under the race detector it is those that crawl, import, watch and are steered meanwhile: what other commands run
+// in several goroutines is tested in the packages of these.
 func TestScripts(t *testing.T) {
 	type key struct{}
+	scripts, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if race.Enabled {
+		scripts = slices.DeleteFunc(scripts, func(path string) bool {
+			name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+			return !slices.Contains([]string{"actions", "archive", "crawl", "export", "import", "status", "steer", "visit", "watch"}, name)
+		})
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Files: scripts,
 		Setup: func(env *testscript.Env) error {
 			env.Values[key{}] = &webSite{answered: make(chan bool, 1<<16), free: make(chan bool)}
 			env.Setenv("GORACE", os.Getenv("GORACE")) // a script's environment is empty
