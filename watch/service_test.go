@@ -268,6 +268,31 @@ func TestReloadFails(t *testing.T) {
 	}
 }
 
+// TestReloadMeanwhile: another configuration holds from the moment that a visit has begun, which does not look at it: the race
+// detector would tell.
+func TestReloadMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBlog(t, 3)
+		c, err := crawl.Open(crawl.Config{Dir: t.TempDir(), Delay: -1, Fetch: fetch.Config{Dial: lan.Dial, Lookup: lan.Lookup, AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf := fmt.Sprintf("sites: [{url: %s/, budget: 12/day}]", b.URL)
+		s, err := New(Options{Crawl: c, Config: configOf(t, conf)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		visits := make(chan error, 1)
+		s.mu.Lock()
+		s.visit(t.Context(), s.sites[b.name()], time.Now(), visits)
+		err = s.settle(configOf(t, conf))
+		s.mu.Unlock()
+		if err := errors.Join(err, <-visits, c.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestRhythm: a site with a budget for a day that publishes at noon is looked at most often there, also after a restart,
 // and its budget is spent as before.
 func TestRhythm(t *testing.T) {

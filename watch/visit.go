@@ -41,15 +41,16 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 	if full {
 		p.Budget, p.Text = nil, "all"
 	}
+	opt := crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless, Requisites: w.Requisites}
 	w.asked, w.full = false, false
-	go func() {
+	go func() { // Reload may change what w says while this runs
 		defer cancel()
 		var r *crawl.Result
 		var err error
 		if first {
-			r, err = s.Crawl.Run(ctx, []scope.Seed{seed}, crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless, Requisites: w.Requisites})
+			r, err = s.Crawl.Run(ctx, []scope.Seed{seed}, opt)
 		} else {
-			r, err = s.Crawl.Revisit(ctx, p, crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless, Requisites: w.Requisites})
+			r, err = s.Crawl.Revisit(ctx, p, opt)
 		}
 		visits <- s.ended(w, r, err, visited{now, seed.Rules, first, full, ctx.Err() != nil})
 	}()
