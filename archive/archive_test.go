@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"forage/internal/race"
 	"forage/warc"
 )
 
@@ -234,7 +235,7 @@ func (h *history) check() {
 
 // TestHistories has archives written, committed and killed at random: what was committed is there, once and in order, and nothing else is.
 func TestHistories(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(race.Fewer(60)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			h := newHistory(t, seed, Config{Folder: t.TempDir(), Limit: 20_000, Dedupe: []Dedupe{All, File, Off}[seed%3]})
 			type pending struct {

@@ -159,7 +159,8 @@ type subscriber struct {
 // TestIncrements: whoever applies increments has what a full export has, whatever becomes of the pages, wherever their text is, and though cycles are
 // interrupted, rules change, and not every page is fetched.
 func TestIncrements(t *testing.T) {
-	for seed := range uint64(race.Fewer(4)) {
+	race.Skip(t)
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			increments(t, rand.New(rand.NewPCG(seed, 16)), seed)

@@ -80,6 +80,15 @@ func (w *watching) says(t *testing.T, text string) {
 	t.Fatalf("it ended before it said %q", text)
 }
 
+// rest is what it still says until it ends: what the race detector found, for one.
+func (w *watching) rest() string {
+	var all []string
+	for line := range w.stderr {
+		all = append(all, line)
+	}
+	return strings.Join(all, "\n")
+}
+
 // TestWatch watches an evolving site, is killed again and again, told to read its file again, and ended: what it
 // tells is each new page once, without a gap.
 func TestWatch(t *testing.T) {
@@ -231,7 +240,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("it ended with %v: %s", err, w.rest())
 	}
 	w = startWatch(t, args...)
 	if text := forage(0, "status", "--dir", data); !strings.Contains(text, "is running") {
@@ -241,7 +250,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("it ended with %v: %s", err, w.rest())
 	}
 	forage(0, "check", "--dir", data)
 }
