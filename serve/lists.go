@@ -18,10 +18,12 @@ import (
 // What one answer looks at of a list that must be searched: then it gives the cursor of what comes next. A document of a
 // store of a million takes 2 µs, mostly, and much more where its visits are read or a pattern is slow.
 const (
-	maxListed  = 20_000                // documents, or hosts
-	maxListing = 50 * time.Millisecond // and no more than this long
-	maxVisits  = 100                   // of a URL, the latest ones
+	maxListed = 20_000 // documents, or hosts
+	maxVisits = 100    // of a URL, the latest ones
 )
+
+// maxListing is how long one answer looks at most, too: a constant but for a test.
+var maxListing = 50 * time.Millisecond
 
 // enough returns a function that reports when an answer has looked at so many things, or for so long, that it is given.
 func enough() func(looked int) bool {
