@@ -25,6 +25,7 @@ import (
 	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/fetch/use"
+	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 	"forage/store"
@@ -529,6 +530,7 @@ func validate(t *testing.T, files []string) {
 // TestKillArchive kills crawls that keep an archive: it has as many answers of each document as the store knows of, whatever was under
 // way, and no file has a broken end.
 func TestKillArchive(t *testing.T) {
+	race.Skip(t)
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}

@@ -119,11 +119,9 @@ func TestPoliciesKept(t *testing.T) {
 // Policies differ in their state, which revisit and revisit/paper test of each: here it is some of them,
 // with FORAGE_SITES=all each.
 func TestStates(t *testing.T) {
+	race.Skip(t)
 	t.Parallel()
 	some := []string{"best", "index", "round-robin", "storm"}
-	if race.Enabled { // a minute each
-		some = some[:1]
-	}
 	for _, d := range paper.Policies() {
 		if _, ok := d.Make(revisit.Config{Alpha: 1}).(revisit.Saver); !ok || os.Getenv("FORAGE_SITES") != "all" && !slices.Contains(some, d.Name) {
 			continue

@@ -23,6 +23,7 @@ import (
 	"forage/crawl/plan"
 	"forage/crawl/scope"
 	"forage/graph"
+	"forage/internal/race"
 	"forage/replay"
 	"forage/snap"
 	"forage/store"
@@ -263,6 +264,7 @@ func importListing(t *testing.T, cfg crawl.Config, open func(context.Context, []
 // TestNeverNew: what a list or an index has is never new afterwards, whether the site was crawled before that or not, and known from the date that
 // the index has.
 func TestNeverNew(t *testing.T) {
+	race.Skip(t)
 	h := snap.Blog(rand.New(rand.NewPCG(1, 2)), 6)
 	server, err := replay.New(h, 0, false)
 	if err != nil {
