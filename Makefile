@@ -88,7 +88,7 @@ accept-formats: ## what is written in formats of others, from outside: crawled, 
 	FORAGE_ACCEPT=all FORAGE_KILLS=50 go test ./internal/formatcheck -count=1 -v -timeout 60m
 
 sites: ## every history of the data beside the project and every policy: first visits, recrawls, budgets, what policies keep
-	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab ./snap -run 'RealHistories|Recrawls|Budget|Partial|LiveCrawl|PoliciesKept|^TestStates$$' -timeout 120m
+	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab ./snap -run 'RealHistories|Recrawls|Budget|Partial|LiveCrawl|LearnedAnew|PoliciesKept|^TestStates$$' -timeout 120m
 
 slow-sites: ## a thousand sites, of which five are slow
 	FORAGE_LONG=1 go test ./crawl -run SlowSites -v

@@ -18,6 +18,7 @@ import (
 	"forage/crawl/scope"
 	"forage/fetch"
 	"forage/graph"
+	"forage/internal/race"
 	"forage/replay"
 	"forage/report"
 	"forage/snap"
@@ -172,6 +173,7 @@ func differences(got, want string) string {
 
 // TestImportOfOwnArchive crawls the history of a site with an archive, and imports that into an empty store: it holds the same.
 func TestImportOfOwnArchive(t *testing.T) {
+	race.Skip(t)
 	h := snap.Blog(rand.New(rand.NewPCG(1, 2)), 6)
 	server, err := replay.New(h, 0, false)
 	if err != nil {

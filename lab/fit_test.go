@@ -120,12 +120,12 @@ func TestFitFolds(t *testing.T) {
 			t.Errorf("without fold %d of 2: %v, want %v", i+1, names, parts[1-i])
 		}
 	}
-	fits, err := FitFolds(t.Context(), env, 2, FitConfig{Rounds: 1, Draws: 8})
+	fits, err := FitFolds(t.Context(), env, 2, FitConfig{Rounds: 1, Draws: 2})
 	if err != nil || len(fits) != 3 {
 		t.Fatalf("%d fits, %v", len(fits), err)
 	}
 	for i, f := range fits {
-		cfg := FitConfig{Rounds: 1, Draws: 8}
+		cfg := FitConfig{Rounds: 1, Draws: 2}
 		if i < 2 {
 			cfg.Fold, cfg.Folds = i+1, 2
 		}
@@ -136,19 +136,19 @@ func TestFitFolds(t *testing.T) {
 	}
 	var unfit *DataError
 	alone := datedBlogs(t, "one")
-	if _, err := Fit(t.Context(), alone, FitConfig{Fold: Fold("one", 5) + 1, Folds: 5, Rounds: 1, Draws: 8}); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "nothing to fit to") {
+	if _, err := Fit(t.Context(), alone, FitConfig{Fold: Fold("one", 5) + 1, Folds: 5, Rounds: 1, Draws: 2}); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "nothing to fit to") {
 		t.Errorf("all sites left out: %v", err)
 	}
-	f, err := Fit(t.Context(), alone, FitConfig{Fold: (Fold("one", 5)+1)%5 + 1, Folds: 5, Rounds: 1, Draws: 8})
+	f, err := Fit(t.Context(), alone, FitConfig{Fold: (Fold("one", 5)+1)%5 + 1, Folds: 5, Rounds: 1, Draws: 2})
 	if err != nil || !slices.Equal(f.Origin.Sites, []string{"one"}) || f.Origin.Fold != fmt.Sprintf("%d/5", (Fold("one", 5)+1)%5+1) {
 		t.Errorf("another fold left out: %+v, %v", f, err)
 	}
-	if _, err := Fit(t.Context(), blog(t), FitConfig{Rounds: 1, Draws: 8}); !errors.As(err, &unfit) {
+	if _, err := Fit(t.Context(), blog(t), FitConfig{Rounds: 1, Draws: 2}); !errors.As(err, &unfit) {
 		t.Errorf("a history of recrawls: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Fit(ctx, alone, FitConfig{Rounds: 1, Draws: 8}); !errors.Is(err, context.Canceled) {
+	if _, err := Fit(ctx, alone, FitConfig{Rounds: 1, Draws: 2}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
