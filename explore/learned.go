@@ -9,21 +9,24 @@ import (
 
 // learned predicts what each open node would show that is new, and queries the one that
 // promises most. The prediction is a linear regression of log(1 + new nodes) on features of
-// the node, corrected after every answer (leastSquares). Its weights start where they stand
-// after crawls of other networks (prior); for each choice they are drawn from around the
-// estimate, as far away as the answers leave them open (Thompson sampling), and one choice in
-// twenty is a uniform one, so that what the features cannot see is found too.
+// the node, corrected after every answer (leastSquares). Its weights start at 0: to
+// start them where crawls of other networks end did not help on a network that is none of
+// these. For each choice they are drawn from around the estimate, as far away as the answers
+// leave them open (Thompson sampling), and one choice in twenty is a uniform one, so that what
+// the features cannot see is found too.
 //
 // The features tell how many queried nodes link to the node (its parents), how these are
 // linked among each other, how large and how new their answers were, and what their other
 // neighbours have shown: of all, that is what tells most. A parent of which no neighbour was
-// queried is judged by its own answer and by what its parents' neighbours show.
+// queried is judged by its own answer and by what its parents' neighbours show. How much is
+// left around a parent is told by the share of its neighbours that no other answer shows, as in
+// the estimate of Good and Turing, and by how many of them are queried, open and barren.
 //
 // Where queries are told to cost several requests, a node is worth (1 + new nodes) / requests,
 // both as predicted.
 //
 // A query costs O(open nodes · dims) to score, O(dims³) to draw, and O(degrees of the
-// parents) to keep the features. Memory: the sample and 200 bytes an open node.
+// parents) to keep the features. Memory: the sample and 350 bytes an open node.
 type learned struct {
 	r       *rand.Rand
 	sample  sample
@@ -47,6 +50,7 @@ const (
 	learnedNoise    = 0.3   // of the weights drawn, in standard deviations of the estimate
 	learnedUniform  = 0.05  // share of uniform choices
 	learnedSmallest = 2.0   // examples that the prior of a parent counts as
+	learnedLatest   = 0.3   // weight of the latest neighbour of a parent in latestYield
 )
 
 // kin is what an open node owes to its parents, in sums.
@@ -58,6 +62,16 @@ type kin struct {
 	rare                    float64 // 1/√(1 + neighbours queried)
 	birth                   float64 // answers in when it was first observed
 	declared                float64 // degree; negative: not told
+	around                  around
+}
+
+// around is what a source tells of its surroundings: the features from once on.
+type around [dims - once]float64
+
+func (a *around) add(b *around) {
+	for i := range a {
+		a[i] += b[i]
+	}
 }
 
 // source is a queried node, seen as a parent.
@@ -65,6 +79,16 @@ type source struct {
 	prior float64 // expected log yield of a neighbour before one was queried
 	sum   float64 // of its neighbours' log yields
 	n     float64 // how many of them were queried
+
+	degree, newShare float64 // of its answer
+	distance         float64 // from the start, in links
+	once             float64 // neighbours not queried that no other answer shows
+	open             float64 // neighbours not queried
+	barren           float64 // neighbours queried that showed nothing new
+	shares           float64 // of the answers of the neighbours queried, what was new, summed
+	logDegrees       float64 // of these answers, summed
+	latest           float64 // moving average of their log yields, prior at first
+	told             around  // what its open neighbours have of it
 }
 
 func (s *source) yield() float64 {
@@ -72,6 +96,25 @@ func (s *source) yield() float64 {
 }
 
 func (s *source) rare() float64 { return 1 / math.Sqrt(1+s.n) }
+
+// tell brings told up to date and returns by how much it changed.
+func (s *source) tell() (change around) {
+	before := s.told
+	s.told = around{
+		once - once:          s.once / s.degree,
+		siblingShare - once:  (learnedSmallest*s.newShare + s.shares) / (learnedSmallest + s.n),
+		siblingDegree - once: (learnedSmallest*math.Log(s.degree) + s.logDegrees) / (learnedSmallest + s.n),
+		queriedShare - once:  math.Log((1 + s.n) / (1 + s.degree)),
+		logOpen - once:       math.Log1p(s.open),
+		barrenShare - once:   (1 + s.barren) / (2 + s.n),
+		logDistance - once:   math.Log1p(s.distance),
+		latestYield - once:   s.latest,
+	}
+	for i := range change {
+		change[i] = s.told[i] - before[i]
+	}
+	return change
+}
 
 // The features of an open node with k parents; age and everything about degrees only as far
 // as known.
@@ -94,32 +137,22 @@ const (
 	age           // 0: first observed just now, 1: at the start
 	declared      // 1 where a degree is declared
 	excess        // log(1 + declared degree - k)
+
+	// Means over the parents, of each as it was when a neighbour of it was last queried.
+	once          // share of the neighbours that no other answer shows
+	siblingShare  // share of the answers of the neighbours queried that was new
+	siblingDegree // log degree of these
+	queriedShare  // log of the share of the neighbours that are queried
+	logOpen       // log(1 + neighbours not queried)
+	barrenShare   // share of the neighbours queried that showed nothing new
+	logDistance   // log(1 + links from the start)
+	latestYield   // moving average of what the neighbours showed
+
 	dims
 )
 
-// prior are the weights to start from: those of one regression over crawls of the twelve
-// networks of DE-Crawler's Table 1 that are at hand, each weighing the same (FitPrior is such a regression; the lab fits it without
-// the network that it is judged on). No degree is declared there: the last two are a guess, that a declared degree tells most.
-var prior = vector{
-	one:           0.18,
-	logK:          0.11,
-	rootK:         -0.521,
-	squareLogK:    0.142,
-	single:        -0.433,
-	clustered:     -0.363,
-	clusteredLogK: 0.119,
-	meanDegree:    -0.054,
-	minDegree:     0.018,
-	rootInverse:   0.05,
-	logInverse:    0.01,
-	newShare:      0.671,
-	yield:         0.522,
-	yieldLogK:     0.16,
-	rare:          0.485,
-	age:           0.009,
-	declared:      -1.5,
-	excess:        0.8,
-}
+// prior are the weights to start from: 0, but that a declared degree tells most is a guess.
+var prior = vector{declared: -1.5, excess: 0.8}
 
 func newLearned(c Config) *learned {
 	w := c.Prior
@@ -225,6 +258,8 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 		p.lessons.nodes.add(x[:], got)
 	}
 	p.answers++
+	degree := float64(max(1, len(out)))
+	share := float64(fresh) / degree
 
 	// v as a parent.
 	for int(v) >= len(p.source) {
@@ -235,13 +270,28 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 	s.prior = got
 	if len(parents) > 0 {
 		sum := 0.0
-		for _, q := range parents {
-			sum += p.source[p.sample.node[q]].yield()
+		s.distance = math.Inf(1)
+		for _, a := range parents {
+			q := &p.source[p.sample.node[a]]
+			sum += q.yield()
+			s.distance = min(s.distance, q.distance+1)
 		}
 		s.prior = got/2 + sum/float64(len(parents))/2
 	}
-	degree := float64(max(1, len(out)))
-	share := float64(fresh) / degree
+	s.degree, s.newShare, s.latest = degree, share, s.prior
+	for _, u := range out {
+		if p.sample.seen[u] == queried {
+			continue
+		}
+		s.open++
+		switch a := p.sample.parents[u]; len(a) {
+		case 1:
+			s.once++
+		case 2:
+			p.source[p.sample.node[a[0]]].once--
+		}
+	}
+	s.tell()
 	for _, u := range out {
 		if p.sample.seen[u] != open {
 			continue
@@ -253,6 +303,7 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 		k.share += share
 		k.yield += s.yield()
 		k.rare += s.rare()
+		k.around.add(&s.told)
 		p.links(u)
 	}
 	// v as a neighbour of its parents: what they promise changes for their other neighbours.
@@ -263,11 +314,23 @@ func (p *learned) Observe(v graph.Node, out []graph.Node) {
 		s.sum += got
 		s.n++
 		yield, rare = s.yield()-yield, s.rare()-rare
+		s.open--
+		if len(parents) == 1 {
+			s.once--
+		}
+		s.shares += share
+		s.logDegrees += math.Log(degree)
+		if fresh == 0 {
+			s.barren++
+		}
+		s.latest += learnedLatest * (got - s.latest)
+		change := s.tell()
 		for _, u := range p.sample.out[q] {
 			if p.sample.seen[u] == open {
 				i := p.place[u]
 				p.kin[i].yield += yield
 				p.kin[i].rare += rare
+				p.kin[i].around.add(&change)
 				p.yields(i, 1/float64(len(p.sample.parents[u])))
 			}
 		}
@@ -308,6 +371,9 @@ func (p *learned) yields(i uint32, perParent float64) {
 	x[yield] = p.kin[i].yield * perParent
 	x[yieldLogK] = x[yield] * x[logK]
 	x[rare] = p.kin[i].rare * perParent
+	for j, sum := range p.kin[i].around {
+		x[once+j] = sum * perParent
+	}
 }
 
 // ObserveDegree takes in what the network says of the degree of v.
