@@ -7,10 +7,12 @@ import (
 	"forage/internal/heap"
 )
 
-// best is for the pages of a site, whose addresses tell much before they are fetched. It queries the page
-// that promises the most new pages worth a fetch, by a linear prediction of log(1 + new pages) from the
+// best is for the pages of a site, whose addresses tell much before they are fetched. It predicts how many new pages worth a fetch
+// each open page leads to, by a linear prediction of log(1 + new pages) from the
 // page's address, the pages that link to it, and its kind: what addresses in the same directory, and in
-// directories of the same shape, brought beside the prediction, shrunken towards nothing.
+// directories of the same shape, brought beside the prediction, shrunken towards nothing. Of kinds it also learns which share is
+// content (ContentObserver). Without a budget it queries the page that promises most new ones; with a budget the one that is worth most, by what
+// it leads to and what it is itself, at prices that follow what is open for the queries that are left (see prices).
 //
 // The weights were fitted to other sites (pagePrior), as in the tens of queries of a small budget nothing
 // can be learned from nothing; what is learned of the site is its kinds. Chance has no part: draws
@@ -23,10 +25,11 @@ import (
 // Where no addresses are told it is learned.
 type best struct {
 	*learned
-	pages *pages // nil: no answer with addresses has come yet
+	budget int
+	pages  *pages // nil: no answer with addresses has come yet
 }
 
-func newBest(c Config) *best { return &best{learned: newLearned(c)} }
+func newBest(c Config) *best { return &best{learned: newLearned(c), budget: c.Budget} }
 
 func (p *best) Next() (graph.Node, bool) {
 	if p.pages != nil {
@@ -52,7 +55,7 @@ func (p *best) Observe(v graph.Node, out []graph.Node) {
 // ObserveLinks takes in an answer with the addresses of what it links to.
 func (p *best) ObserveLinks(v graph.Node, links []Link) {
 	if p.pages == nil {
-		p.pages = newPages(p.learned)
+		p.pages = newPages(p.learned, p.budget)
 	}
 	p.pages.answer(v, links, true)
 }
@@ -65,10 +68,12 @@ type pages struct {
 	page      []page // by node
 	kinds     []kind
 	kind      map[string]int32 // by pageURL.kind
-	templates []effect
+	templates []template
 	template  map[string]int32
 	asked     map[graph.Node]pageVector
 	answers   uint32
+	bounded   bool // there is a budget,
+	left      int  // of which so many queries are left
 }
 
 // A page is a page that was seen.
@@ -95,8 +100,16 @@ type pageFeatures struct {
 // A kind is a set of pages whose addresses look alike.
 type kind struct {
 	effect
+	share
+	prior    float64 // share of content where nothing is known, see contentPrior
 	template int32
 	open     heap.Heap[graph.Node] // the one that promises most first
+}
+
+// A template is a set of kinds.
+type template struct {
+	effect
+	share
 }
 
 // An effect is what a group of pages brought beside what was predicted without it. Older pages count for less, as a
@@ -139,13 +152,17 @@ const (
 // explore-sites have at most 433, one of 3107 pages.
 const maxKinds = 1024
 
-func newPages(l *learned) *pages {
+// sitemaps is the kind, and the template, of all sitemaps, whatever their addresses.
+const sitemaps = "sitemaps"
+
+func newPages(l *learned, budget int) *pages {
 	w := &l.prior.pages
-	return &pages{w: w, lessons: l.lessons, kind: map[string]int32{}, template: map[string]int32{}, asked: map[graph.Node]pageVector{}}
+	return &pages{w: w, lessons: l.lessons, kind: map[string]int32{}, template: map[string]int32{}, asked: map[graph.Node]pageVector{}, bounded: budget > 0, left: budget}
 }
 
 func (p *pages) next() (graph.Node, bool) {
 	choice, top := -1, math.Inf(-1)
+	find, content := p.prices()
 	for i := range p.kinds {
 		k := &p.kinds[i]
 		if k.open.Len() == 0 {
@@ -158,8 +175,9 @@ func (p *pages) next() (graph.Node, bool) {
 		if t.stale {
 			t.rate(p.w, templateSeen)
 		}
-		if s := k.score + t.score + k.mean(t.mean(0)) + p.page[k.open.Items[0]].score; s > top {
-			choice, top = i, s
+		s := k.score + t.score + k.effect.mean(t.effect.mean(0)) + p.page[k.open.Items[0]].score
+		if value := float64(find*math.Expm1(s)) + float64(content*p.content(k)); value > top {
+			choice, top = i, value
 		}
 	}
 	if choice < 0 {
@@ -198,9 +216,9 @@ func (p *pages) answer(v graph.Node, links []Link, teaches bool) {
 		a.answer = p.answers
 		degree++
 		if p.seen.see(l.To) {
-			p.enter(l.To, l.URL)
+			p.enter(l)
 			fresh++
-			worth += 1 - l.Doubt
+			worth += p.worth(l)
 		}
 	}
 	if v == graph.None {
@@ -214,6 +232,9 @@ func (p *pages) answer(v graph.Node, links []Link, teaches bool) {
 	}
 	delete(p.asked, v)
 	p.seen[v] = queried
+	if teaches {
+		p.left--
+	}
 	if ok && teaches {
 		p.learn(v, &x, math.Log1p(worth))
 	}
@@ -242,9 +263,12 @@ func (p *pages) grow(v graph.Node) {
 	}
 }
 
-// enter makes a page one of its kind.
-func (p *pages) enter(v graph.Node, url string) {
-	u := readURL(url)
+// enter makes the target of a link one of its kind.
+func (p *pages) enter(l *Link) {
+	v, u := l.To, readURL(l.URL)
+	if l.Sitemap {
+		u = pageURL{kind: sitemaps, template: sitemaps, depth: u.depth, length: u.length, flags: u.flags | isSitemap}
+	}
 	a := &p.page[v]
 	a.url = pageFeatures{u.depth, u.flags, u.length}
 	i, ok := p.kind[u.kind]
@@ -254,7 +278,7 @@ func (p *pages) enter(v graph.Node, url string) {
 			i, ok = p.kind[""]
 		}
 		if !ok {
-			i = p.add(u.kind, u.template)
+			i = p.add(u.kind, u.template, contentPrior(u.flags))
 		}
 	}
 	a.kind = i
@@ -268,16 +292,16 @@ func (p *pages) enter(v graph.Node, url string) {
 }
 
 // add makes a kind.
-func (p *pages) add(name, template string) int32 {
-	t, ok := p.template[template]
+func (p *pages) add(name, ofTemplate string, content float64) int32 {
+	t, ok := p.template[ofTemplate]
 	if !ok {
 		t = int32(len(p.templates))
-		p.template[template] = t
-		p.templates = append(p.templates, effect{})
+		p.template[ofTemplate] = t
+		p.templates = append(p.templates, template{})
 	}
 	i := int32(len(p.kinds))
 	p.kind[name] = i
-	p.kinds = append(p.kinds, kind{template: t, open: heap.Heap[graph.Node]{
+	p.kinds = append(p.kinds, kind{prior: content, template: t, open: heap.Heap[graph.Node]{
 		Before: func(u, v graph.Node) bool {
 			a, b := p.page[u].score, p.page[v].score
 			return a > b || a == b && u < v
@@ -306,8 +330,8 @@ func (p *pages) learn(v graph.Node, x *pageVector, y float64) {
 	}
 	beside := y - p.w.dot(x)
 	k := &p.kinds[p.page[v].kind]
-	k.add(beside)
-	p.templates[k.template].add(beside)
+	k.effect.add(beside)
+	p.templates[k.template].effect.add(beside)
 }
 
 // pageVector holds the features of an open page, or their weights.
@@ -329,10 +353,11 @@ const (
 	pageNewShare // mean share of the parents' answers that was new
 	pageDepth    // log of the segments of its path
 	pageLength   // log of the bytes of its address
-	pageSlash    // see pageFlags, these four
+	pageSlash    // see pageFlags, these five
 	pageNumber   //
 	pagePaged    //
 	pageList     //
+	pageSitemap  //
 	kindSeen     // log of the pages of its kind that were seen
 	kindRare     // 1/√(1 + pages of its kind that were queried)
 	templateSeen // and these two for its template
@@ -350,7 +375,7 @@ func (p *pages) ofPage(x *pageVector, v graph.Node) {
 	}
 	x[pageDepth] = math.Log(float64(max(1, a.url.depth)))
 	x[pageLength] = math.Log(float64(max(1, a.url.length)))
-	for i, f := range []pageFlags{endsInSlash, isNumber, isPaged, seemsList} {
+	for i, f := range []pageFlags{endsInSlash, isNumber, isPaged, seemsList, isSitemap} {
 		if a.url.flags&f != 0 {
 			x[pageSlash+i] = 1
 		}

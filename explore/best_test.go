@@ -17,11 +17,14 @@ func TestReadURL(t *testing.T) {
 		"/blog/page/2/":                 {kind: "blog/page/#/", template: "*/*/#/", depth: 3, length: 13, flags: endsInSlash | isNumber | isPaged},
 		"/page2.html":                   {kind: "/*.html", template: "/*.html", depth: 1, length: 11, flags: isPaged | seemsList},
 		"/docs/v1.2/Archive.html":       {kind: "docs/v#.#/*.html", template: "*/*/*.html", depth: 3, length: 23, flags: seemsList},
-		"/index.php?p=3&lang2=en":       {kind: "/*.php&p&lang#", template: "/*.php&p&lang#", depth: 1, length: 23, flags: seemsList},
-		"/?paged=2":                     {kind: "/*&paged", template: "/*&paged", depth: 1, length: 9, flags: isPaged},
+		"/index.php?p=3&lang2=en":       {kind: "/index.php&p&lang#=en", template: "/*.php&p&lang#", depth: 1, length: 23, flags: seemsList},
+		"/view.php?id=7&do=Talk:Birds":  {kind: "/view.php&id&do=Talk:", template: "/*.php&id&do", depth: 1, length: 28},
+		"/?p=a.git;a=log;h=0f":          {kind: "/&p&a=log&h", template: "/*&p&a&h", depth: 1, length: 20},
+		"/wiki/Category:Birds":          {kind: "wiki/Category:*", template: "*/*", depth: 2, length: 20, flags: seemsList},
+		"/?paged=2":                     {kind: "/&paged", template: "/*&paged", depth: 1, length: 9, flags: isPaged},
 		"http://site.example/a/b":       {kind: "a/*", template: "*/*", depth: 2, length: 4},
 		"https://site.example":          {kind: "/*", template: "/*", depth: 1},
-		"/redirect?to=http://b.example": {kind: "/*&to", template: "/*&to", depth: 1, length: 29},
+		"/redirect?to=http://b.example": {kind: "/redirect&to=http:", template: "/*&to", depth: 1, length: 29},
 	} {
 		if got := readURL(url); got != want {
 			t.Errorf("readURL(%q) = %+v, want %+v", url, got, want)
@@ -107,9 +110,84 @@ func TestBestDoubts(t *testing.T) {
 	}
 }
 
+// TestBestContent: with few queries left, and more articles known than these, articles are queried and not the pages that lead to still
+// more of them; without a budget it is the other way round.
+func TestBestContent(t *testing.T) {
+	crawl := func(budget int) (articles, found int) {
+		p := newBest(Config{Budget: budget})
+		next := graph.Node(1)
+		kind := map[graph.Node]string{}
+		link := func(dir string) Link {
+			v := next
+			next++
+			kind[v] = dir
+			return Link{To: v, URL: fmt.Sprintf("/%s/%c%c%c", dir, 'a'+v/676%26, 'a'+v/26%26, 'a'+v%26)}
+		}
+		p.ObserveLinks(graph.None, []Link{{To: 0, URL: "/"}})
+		for range 60 {
+			v, ok := p.Next()
+			if !ok {
+				t.Fatal("nothing left")
+			}
+			var links []Link
+			if v == 0 || kind[v] == "years" {
+				for range 5 {
+					links = append(links, link("articles"))
+				}
+				links = append(links, link("years"), link("years"))
+			}
+			if kind[v] == "articles" {
+				articles++
+			}
+			p.ObserveContent(v, kind[v] == "articles")
+			p.ObserveLinks(v, links)
+		}
+		return articles, int(next)
+	}
+	few, least := crawl(60)
+	none, most := crawl(0)
+	if few < 20 || least < 60 || none > few/4 || 2*most < 3*least {
+		t.Errorf("with a budget %d articles and %d pages found, without %d and %d", few, least, none, most)
+	}
+}
+
+// TestBestMoreOfTheirKind: pages that bring nothing but more of their kind, as where each has the number of a session, are left for what is
+// content.
+func TestBestMoreOfTheirKind(t *testing.T) {
+	p := newBest(Config{Budget: 40})
+	next := graph.Node(1)
+	cart := map[graph.Node]bool{}
+	link := func(page string) Link {
+		v := next
+		next++
+		cart[v] = page == "cart"
+		return Link{To: v, URL: fmt.Sprintf("/%s?visit=%da", page, v)}
+	}
+	p.ObserveLinks(graph.None, []Link{{To: 0, URL: "/"}})
+	wrong := 0
+	for range 40 {
+		v, _ := p.Next()
+		var links []Link
+		for range 10 {
+			links = append(links, link("cart"))
+		}
+		if v == 0 || !cart[v] {
+			links = append(links, link("goods"), link("goods"))
+		} else {
+			wrong++
+		}
+		p.ObserveContent(v, v != 0 && !cart[v])
+		p.ObserveLinks(v, links)
+	}
+	if wrong > 5 {
+		t.Errorf("%d of 40 queries went to carts", wrong)
+	}
+}
+
 // scan is the choice of pages.next as it is defined: a look at each open page.
 func (p *pages) scan() (choice graph.Node, ok bool) {
 	top := math.Inf(-1)
+	find, content := p.prices()
 	for i := range p.kinds {
 		var ofKind, ofTemplate pageVector
 		p.kinds[i].features(&ofKind, kindSeen)
@@ -122,8 +200,9 @@ func (p *pages) scan() (choice graph.Node, ok bool) {
 				first, most = v, s
 			}
 		}
-		if s := p.w.dot(&ofKind) + p.w.dot(&ofTemplate) + p.kinds[i].mean(p.templates[p.kinds[i].template].mean(0)) + most; first != graph.None && s > top {
-			choice, top, ok = first, s, true
+		s := p.w.dot(&ofKind) + p.w.dot(&ofTemplate) + p.kinds[i].effect.mean(p.templates[p.kinds[i].template].effect.mean(0)) + most
+		if value := float64(find*math.Expm1(s)) + float64(content*p.content(&p.kinds[i])); first != graph.None && value > top {
+			choice, top, ok = first, value, true
 		}
 	}
 	return choice, ok
@@ -144,10 +223,13 @@ func TestBestAgainstScan(t *testing.T) {
 					links[v] = append(links[v], Link{To: graph.Node(to), URL: url(to), Doubt: float64(r.IntN(2))})
 				}
 			}
-			p := newBest(Config{})
+			p := newBest(Config{Budget: r.IntN(2) * n})
 			answered := make([]bool, n)
 			answer := func(v graph.Node) {
 				answered[v] = true
+				if r.IntN(2) == 0 {
+					p.ObserveContent(v, r.IntN(3) > 0)
+				}
 				if r.IntN(20) == 0 {
 					p.Observe(v, nil)
 				} else {

@@ -106,9 +106,16 @@ type LinkObserver interface {
 
 // A Link is a link and where it leads.
 type Link struct {
-	To    graph.Node
-	URL   string  // of To: path and query, or the whole; it counts when To is told of for the first time
-	Doubt float64 // that To is worth a fetch: 0, none is known, to 1, it is certainly not; it counts as URL does
+	To      graph.Node
+	URL     string  // of To: path and query, or the whole; it counts when To is told of for the first time
+	Sitemap bool    // To is a sitemap, which names pages and is none; it counts as URL does
+	Doubt   float64 // that To is worth a fetch: 0, none is known, to 1, it is certainly not; it counts as URL does
+}
+
+// A ContentObserver is a Policy that can use which answers are content: something to be read, not only links to it.
+type ContentObserver interface {
+	// ObserveContent tells the policy whether the answer to v, which is observed next, is content.
+	ObserveContent(v graph.Node, content bool)
 }
 
 // A DegreeObserver is a Policy that can use degrees that the network declares.

@@ -7,8 +7,8 @@ import (
 
 // pageURL is what the address of a page tells of it before it is fetched.
 type pageURL struct {
-	kind     string // its directory, with # for numbers, and the shape of its last segment
-	template string // the same with * for each name of a directory
+	kind     string // its directory, with # for numbers, and the shape of its last segment, or the name of a program with what its parameters say to do
+	template string // the same with * for each name
 	depth    uint8  // segments, at most 255
 	length   uint16 // bytes, at most 65535
 	flags    pageFlags
@@ -20,6 +20,7 @@ const (
 	endsInSlash pageFlags = 1 << iota
 	isNumber              // its last segment is one
 	isPaged               // it is a later page of a list, as /page/2
+	isSitemap             // see Link.Sitemap
 	seemsList             // its last segment is called as lists are
 )
 
@@ -61,15 +62,37 @@ func readURL(url string) pageURL {
 	if dot > 0 && len(last)-dot <= 6 {
 		end += last[dot:]
 	}
-	for rest := query; rest != ""; {
-		var name string
-		name, rest, _ = strings.Cut(rest, "&")
-		name, _, _ = strings.Cut(name, "=")
-		end += "&" + numbered(name)
+	ofKind := end
+	if query != "" { // it is a program, or a page that does several things
+		ofKind = numbered(last)
+	} else if i := strings.IndexByte(last, ':'); i > 0 { // as in Category:Birds
+		ofKind = last[:i+1] + end
 	}
-	p.kind = numbered(dir) + "/" + end
+	for rest := query; rest != ""; {
+		var text string
+		if i := strings.IndexAny(rest, "&;"); i >= 0 {
+			text, rest = rest[:i], rest[i+1:]
+		} else {
+			text, rest = rest, ""
+		}
+		name, value, _ := strings.Cut(text, "=")
+		name = "&" + numbered(name)
+		end += name
+		ofKind += name
+		if isWord(value) {
+			ofKind += "=" + value
+		} else if i := strings.IndexByte(value, ':'); i > 0 {
+			ofKind += "=" + value[:i+1]
+		}
+	}
+	p.kind = numbered(dir) + "/" + ofKind
 	p.template = names(dir) + "/" + end
 	return p
+}
+
+// isWord reports whether a value of a parameter is one of those by which software says what to do: few, and short words.
+func isWord(value string) bool {
+	return value != "" && len(value) <= 16 && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
 // paged reports whether a page number follows the word page.
