@@ -66,7 +66,7 @@ const DefaultDelay = time.Second
 
 // Options are those of one call of Run or Revisit. The zero value sets no limit.
 type Options struct {
-	Policy     string                    // Run: explorer that orders first visits; "": the order of discovery
+	Policy     string                    // Run: explorer that orders first visits, or bfs, the order of discovery; "": best at sites with a small Rules.Budget or Rules.MaxPages, else bfs
 	MaxTotal   int64                     // answers, those to requests for requisites included; 0: no limit
 	MaxTime    time.Duration             // 0: no limit
 	Begin      func(*plan.Outlook) error // Revisit: is told what to expect before anything is fetched; its error ends the call

@@ -128,7 +128,7 @@ func TestKnownBefore(t *testing.T) {
 		w.pages[p] = page("page " + p)
 	}
 	c := open(t, func(cfg *Config) { cfg.Parallel = 1 })
-	w.crawl(t, c, store.Rules{Budget: 3})
+	w.crawlWith(t, c, store.Rules{Budget: 3}, Options{Policy: "bfs"})
 	rotate := func(k int) plan.Plan {
 		p := budgeted(k)
 		p.Policy = "round-robin"
@@ -270,7 +270,7 @@ func TestStandIn(t *testing.T) {
 			}
 		}
 	}
-	w.crawl(t, c, store.Rules{Budget: 5}) // all but /p
+	w.crawlWith(t, c, store.Rules{Budget: 5}, Options{Policy: "bfs"}) // all but /p
 	listed(3, "/p?from=home", "/q?x=1")
 	if d := w.doc(t, c, "/p?from=list"); d.Stands {
 		t.Error("two pages stand for /p")

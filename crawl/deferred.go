@@ -23,21 +23,7 @@ type wait struct {
 // waits for a later turn, or is left out in the last one.
 func (b *backlog) defers(d *store.Doc) bool {
 	c := b.cycle
-	t := c.due(d)
-	if t < dueDoubtful && c.visit.manner().doubts {
-		why, err := c.lists.Doubt(d)
-		c.crawl().fail(err)
-		if why != "" {
-			t = dueDoubtful
-			if d.Reason != reasonDeferred {
-				if !d.Main {
-					c.traps.Tell(why)
-				}
-				d.Reason = reasonDeferred
-				c.crawl().fail(c.crawl().db.Put(d))
-			}
-		}
-	}
+	t := c.turnOf(d)
 	if t == dueLast && c.waits(t) && c.unheard(d) {
 		c.visit.leftOut(d)
 	}
@@ -53,6 +39,26 @@ func (b *backlog) defers(d *store.Doc) bool {
 	}
 	b.add(-1)
 	return true
+}
+
+// turnOf is when d is due, with what its list names taken into account.
+func (c *cycle) turnOf(d *store.Doc) turn {
+	t := c.due(d)
+	if t < dueDoubtful && c.visit.manner().doubts {
+		why, err := c.lists.Doubt(d)
+		c.crawl().fail(err)
+		if why != "" {
+			t = dueDoubtful
+			if d.Reason != reasonDeferred {
+				if !d.Main {
+					c.traps.Tell(why)
+				}
+				d.Reason = reasonDeferred
+				c.crawl().fail(c.crawl().db.Put(d))
+			}
+		}
+	}
+	return t
 }
 
 // waits reports whether documents of a turn wait for another cycle.

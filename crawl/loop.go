@@ -30,6 +30,7 @@ type Loop struct {
 	next     time.Time // when the next host is due; zero: that takes an answer first
 	back     int       // cycles that were parked, and to which nothing was handed out since
 	manyOpen int       // see parked.go
+	maxTold  int       // see ordered.go
 	added    int       // bytes of the URLs that became known in the window
 	saved    time.Time // when a window ended last
 	taken    int       // answers that the last turn took in
@@ -51,7 +52,7 @@ func NewLoop(cfg Config) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{clock: cfg.Clock, client: client, cfg: cfg, manyOpen: manyOpen, notify: make(chan struct{}, 1)}
+	l := &Loop{clock: cfg.Clock, client: client, cfg: cfg, manyOpen: manyOpen, maxTold: maxTold, notify: make(chan struct{}, 1)}
 	if l.clock == nil {
 		l.clock = machineClock{}
 	}

@@ -411,9 +411,10 @@ func (r *run) beginFirst(s seeded) error {
 		// have failed, or stopped at a limit, in another cycle.
 		site.FirstCycle = rec.Cycle
 	}
-	cy.visit = &firstVisit{cycle: cy, docs: s.docs}
-	if r.opt.Policy != "" && r.opt.Policy != "bfs" {
-		v, err := newOrdered(cy, r.opt.Policy)
+	first := firstVisit{cycle: cy, docs: s.docs}
+	cy.visit = &first
+	if order := orderOf(r.opt.Policy, &site.Rules); order != "" {
+		v, err := newOrdered(first, order)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,10 @@ how many registered domains link to them, and visits each with up to 50 fetches;
 like others, with the rules of the site whose page led there, but that robots.txt always counts.
 Who forbids it there, or does not answer, is not adopted. N counts over the life of the store.
 
+With --budget or --max-pages, also of a line of --seeds, the order of the visit decides what is found. It is not that of discovery then:
+sitemaps come first, then lists that promise many pages, and once enough pages are known for the fetches that are left, those of
+the kinds that have shown to be content. --policy bfs keeps the order of discovery.
+
 A line of --seeds FILE is a URL and, after tabs, key=value fields for its site: scope,
 max-pages, max-depth, budget, delay, include, exclude. Of a table as 'forage seed' writes it,
 whose first line begins with "url", the first column counts. FILE may be - for stdin.
@@ -79,7 +84,7 @@ their file says. Where one of these logs in, links that look like actions are no
 			if rules.MaxPages < 0 || rules.Budget < 0 || total < 0 || delay < 0 || depth < -1 {
 				return usagef("--max-pages, --max-total, --budget and --delay want 0 or more, --max-depth -1 or more")
 			}
-			if _, err := explore.New(policy, explore.Config{}); err != nil {
+			if _, err := explore.New(cmp.Or(policy, "best"), explore.Config{}); err != nil {
 				if _, other := paper.New(policy, revisit.Config{}); other == nil {
 					return usagef("--policy: %s chooses what 'forage revisit' fetches again; %w", policy, err)
 				}
@@ -131,7 +136,7 @@ their file says. Where one of these logs in, links that look like actions are no
 	f.IntVar(&rules.Budget, "budget", 0, "fetches of a site (0: no limit)")
 	f.Int64Var(&total, "max-total", 0, "fetches of this run (0: no limit)")
 	f.Var((*delayFlag)(&delay), "delay", "least gap between two requests to a host; 0: none")
-	f.StringVar(&policy, "policy", "bfs", "order of the visit: bfs, the order of discovery; best, first what promises most new pages, by its address and what others like it led to (with a limit); others as in 'forage explore --help'")
+	f.StringVar(&policy, "policy", "", "order of the visit: bfs, the order of discovery; best, first what is worth most of the fetches that are left, content or what leads to more of it (default: best with --budget or --max-pages of at most 10,000, else bfs); others as in 'forage explore --help'")
 	f.StringVar(&robots, "robots", "obey", "obey or ignore robots.txt; ignore needs --contact")
 	adoptFlag(cmd, &most)
 	f.BoolVar(&strict, "strict", false, "exit 1 if any site fails, not only if all do")
