@@ -6,6 +6,11 @@
 //	go run ./internal/sitebench
 //	go run ./internal/sitebench -small -kinds wordpress,shop -explain
 //
+// With -fetches it makes first visits of so many fetches instead, in the order of discovery and in that of the default policy, and
+// tells how many content pages are known after each, and how many were fetched.
+//
+//	go run ./internal/sitebench -fetches 60
+//
 // With -serve it serves one of the sites on loopback instead, for crawls by hand. POST /-/at?week=2
 // moves the site there.
 //
@@ -51,6 +56,8 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 	seed := f.Uint64("seed", 1, "another site for each")
 	explain := f.Bool("explain", false, "also tell where requests went, and what was told wrongly or not at all")
 	asJSON := f.Bool("json", false, "one object a kind instead of the table")
+	fetches := f.Int("fetches", 0, "first visits of so many fetches, by policy; 0: none, but trials")
+	policies := f.String("policies", "bfs,best", "of these, separated by commas")
 	serve := f.String("serve", "", "serve a site of this kind and crawl none")
 	addr := f.String("addr", "127.0.0.1:8080", "where -serve listens")
 	if err := f.Parse(args); err != nil {
@@ -59,11 +66,14 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 	if *serve != "" {
 		return serveSite(ctx, out, *serve, *addr, software.Config{Seed: *seed})
 	}
-	names := strings.FieldsFunc(*kinds, func(r rune) bool { return r == ',' })
+	names := split(*kinds)
 	if len(names) == 0 {
 		for _, k := range software.Kinds {
 			names = append(names, k.Name)
 		}
+	}
+	if *fetches > 0 {
+		return benchFew(ctx, out, names, split(*policies), software.Config{Seed: *seed}, *fetches)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer table.Flush()
@@ -97,6 +107,10 @@ func bench(ctx context.Context, out io.Writer, args []string) error {
 		}
 	}
 	return nil
+}
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
 const heading = "kind\tcontent\tended\tfailed\trequests\tper page\tlisted\tfound\tpublished\ttold new\tfalse new\tother new\taway\ttold away\tmoved as new\tfalse gone\trevisit\tmost\t"
