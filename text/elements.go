@@ -1,12 +1,10 @@
 package text
 
-import "golang.org/x/net/html/atom"
-
 // An element is what is known of a tag: which one it is, as far as that matters, and what it does.
 type element struct {
-	id   id
-	does action
-	atom atom.Atom // headings, as written
+	id      id
+	does    action
+	variant variant
 }
 
 // An id tells elements apart that end each other.
@@ -37,6 +35,15 @@ const (
 	titleID
 )
 
+// A variant tells elements of an id apart: of a heading it is the level, 1 to 6.
+type variant uint8
+
+const (
+	ordered variant = 1 // list
+	head    variant = 1 // cell
+	root    variant = 1 // of what breaks blocks: html
+)
+
 type action uint8
 
 const (
@@ -56,7 +63,7 @@ var elements = func() map[string]element {
 	m := map[string]element{}
 	put := func(id id, does action, tags ...string) {
 		for _, t := range tags {
-			m[t] = element{id, does, atom.Lookup([]byte(t))}
+			m[t] = element{id: id, does: does}
 		}
 	}
 	put(none, breaks, "p", "address", "dl", "dt", "dd", "fieldset", "legend", "figure", "figcaption", "details", "summary", "center", "hgroup",
@@ -88,6 +95,11 @@ var elements = func() map[string]element {
 	put(none, ruleLine, "hr")
 	put(none, picture, "img")
 	put(none, baseHref, "base")
+	for t, v := range map[string]variant{"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "ol": ordered, "th": head, "html": root} {
+		e := m[t]
+		e.variant = v
+		m[t] = e
+	}
 	return m
 }()
 

@@ -2,490 +2,322 @@ package text
 
 import (
 	"bytes"
-	"net/url"
 	"strconv"
-	"strings"
-	"sync"
-	"unicode/utf8"
-
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	tables "github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
-// markdown writes text as Markdown, by html-to-markdown. It gives that trees which are small and not deep, group by group of blocks, so that neither nesting nor length
-// makes it slow; and escapes by itself, as the way of the module looks for the end of a line from each bracket.
+// markdown writes text as CommonMark with the tables of GitHub, while it is told of it: what stands in the page is in the order of the page, and nothing is kept but
+// what is open. Marks that Markdown cannot have where they stand are left out, the text never is; see marks.go for what is within blocks, and tables.go.
 type markdown struct {
-	page string   // its URL
-	base *url.URL // of its links; nil: not known yet, or none
-	urls int      // bytes of all that were made
-	out  bytes.Buffer
+	links
+	out []byte
 
-	root    *html.Node // of the group
-	group   int        // number of it
-	size    int        // bytes of its text
-	nodes   int        // of its tree
-	spent   int        // nodes of all groups before it
-	block   *html.Node // nil: none has begun
-	number  int        // of the block
-	cur     *html.Node // that text goes to; nil: none yet
-	inline  int        // how many inline elements were open then; -1: others are open now
-	literal bool       // it is code
-	held    []byte     // for cur
-	atStart bool       // of a line
+	// Of the structures of scan.open those below known have been begun.
+	known  int
+	inner  int    // which one of these is the innermost list, item or quote; -1: none
+	prefix []byte // of each line in them
+	spent  int    // bytes of all prefixes
+	flat   bool   // lists and quotes are told no more
+	after  byte   // mark of the list that ended before the next block; 0: there is none
+	gapAt  int    // in out: what stands before the latest block
+
+	mid   bool   // in a block
+	lead  lead   // what a line has
+	gap   byte   // ' ' or '\n': is to be written before what comes next
+	held  []byte // preformatted text; memory of tables
+	marks []mark // that are open, outermost first
+	live  int    // how many of them go on
+	want  []mark // memory of settle
+
+	grids []grid     // tables that are open
+	cells []gridCell // of these
 }
 
 // What a writer has made of an open element.
 type made struct {
-	node  *html.Node
-	group int  // in which it was made
-	block int  // of an inline element: the same
-	used  bool // an anchor has been a link
-	items int  // of a list: how many were made
+	begun  bool
+	used   bool // an anchor has been a link, or cannot be one
+	mark   byte // of a list: what its items have
+	outer  int  // markdown.inner before it
+	prefix int  // bytes of markdown.prefix before it
+	items  int  // of a list: how many there were
+	width  int  // bytes of the mark of the latest one
 }
 
-// Limits of a group, and of what is made into trees at all: what comes after that many nodes has no marks. A page of 15 MiB then takes half a
-// second at most for its trees.
-const (
-	groupBytes = 128 << 10
-	groupNodes = 4 << 10
-	allNodes   = 200_000
-	maxInline  = 8       // inline elements in each other that are told
-	maxURLs    = 4 << 20 // bytes of the URLs of links, after which text is no link any more: each may be longer than what stands in the page
-)
+// maxPrefix is how many bytes all prefixes of lines may have, before lists and quotes become plain blocks: in a deep one each line may take more than it has.
+const maxPrefix = 4 << 20
 
 func (m *markdown) begin(page string) {
-	out := m.out
-	out.Reset()
-	*m = markdown{page: page, out: out, held: m.held[:0], root: &html.Node{Type: html.DocumentNode}}
+	*m = markdown{links: links{page: page}, out: m.out[:0], inner: -1, prefix: m.prefix[:0], held: m.held[:0], marks: m.marks[:0], want: m.want[:0], grids: m.grids[:0], cells: m.cells[:0]}
 }
 
-func (m *markdown) finish() string {
-	m.flushGroup(nil)
-	text := bytes.TrimSpace(m.out.Bytes())
-	return string(text)
-}
-
-// bare reports whether nothing is marked any more.
-func (m *markdown) bare() bool { return m.spent >= allNodes }
+func (m *markdown) finish() string { return string(bytes.TrimSpace(m.out)) }
 
 func (m *markdown) text(s *scan, b []byte) {
-	if m.bare() {
-		if m.block == nil {
-			m.block = m.root
-			m.out.WriteString("\n\n")
-		}
-		m.held = escape(m.held[:0], b, false, false)
-		m.out.Write(restore(m.held))
-		return
-	}
-	if m.size >= groupBytes && m.block != nil && s.scope(cell) == 0 {
-		m.end(s) // a block without end
-	}
-	m.target(s)
-	m.size += len(b)
-	if m.literal {
+	if s.pre > 0 {
 		m.held = append(m.held, b...)
+		return
+	}
+	m.open(s)
+	m.settle(s, b, false)
+	if n := len(m.marks); n > 0 && m.marks[n-1].id == code {
+		m.out = append(m.out, b...)
 	} else {
-		m.held = escape(m.held, b, m.atStart, s.scope(cell) > 0)
-	}
-	m.atStart = false
-}
-
-func (m *markdown) space(s *scan) {
-	switch {
-	case m.block == nil:
-	case m.bare():
-		m.out.WriteByte(' ')
-	default:
-		m.target(s)
-		m.held = append(m.held, ' ')
+		m.out, m.lead = escape(m.out, b, m.lead)
 	}
 }
 
-func (m *markdown) line(s *scan) {
-	if m.bare() || s.scope(cell) > 0 {
-		m.space(s)
-		return
-	}
-	if m.nodes >= 2*groupNodes { // a block of lines without end
-		m.end(s)
-		return
-	}
-	m.flush()
-	if m.block != nil {
-		m.add(m.block, "br", atom.Br)
-		m.atStart, m.cur, m.number = true, nil, m.number+1 // so that what is open is marked again: it ends with the line
+func (m *markdown) space(*scan) {
+	if m.mid {
+		m.gap = ' '
 	}
 }
 
-func (m *markdown) rule(s *scan) {
-	if m.bare() || s.scope(cell) > 0 {
+func (m *markdown) line(*scan) {
+	if !m.mid {
 		return
 	}
-	parent, _ := m.container(s)
-	m.add(parent, "hr", atom.Hr)
-	m.end(s)
+	if n := len(m.grids); m.spent > maxPrefix || n > 0 && m.grids[n-1].inCell && !m.grids[n-1].layout { // a cell of a table of data is one line
+		m.gap = ' '
+	} else {
+		m.gap = '\n'
+	}
 }
 
 func (m *markdown) picture(s *scan, alt, src string) {
 	to := m.resolve(s, src)
-	if m.bare() || to == "" {
+	if to == "" {
 		m.text(s, []byte(alt))
 		return
 	}
-	if m.target(s); m.literal {
+	m.open(s)
+	m.settle(s, []byte("!"), true)
+	m.out = append(m.out, "!["...)
+	m.out, _ = escape(m.out, []byte(alt), within)
+	m.out = append(append(append(m.out, "]("...), to...), ')')
+	m.lead = within
+}
+
+func (m *markdown) rule(s *scan) {
+	if s.scope(cell) > 0 {
 		return
 	}
-	m.flush()
-	n := m.add(m.cur, "img", atom.Img)
-	n.Attr = []html.Attribute{{Key: "alt", Val: string(restore(escape(nil, []byte(alt), false, s.scope(cell) > 0)))}, {Key: "src", Val: to}}
-	m.atStart = false
+	m.block(s, false, 0)
+	if m.inner < 0 {
+		m.out = append(m.out, "---"...)
+	} else {
+		m.out = append(m.out, "___"...) // after the mark of an item dashes were part of the line
+	}
 }
 
 func (m *markdown) end(s *scan) {
-	m.flush()
-	m.block, m.cur = nil, nil
-	m.number++
-	if !m.bare() && (m.size >= groupBytes || m.nodes >= groupNodes) {
-		m.flushGroup(s)
+	switch {
+	case m.mid:
+		m.gap = 0
+		m.close(0, ' ')
+		m.mid = false
+	case len(m.held) > 0:
+		m.code(s)
+	}
+	if n := len(m.grids); n > 0 && m.grids[n-1].inCell {
+		m.cells[len(m.cells)-1].end = len(m.out)
 	}
 }
 
 func (m *markdown) closed(s *scan, e *open) {
-	if m.bare() {
-		return
-	}
-	switch {
-	case e.id.inline():
-		m.inline = -1
-	case e.id == cell && !s.silent():
-		m.container(s) // an empty cell is one, too
-	case e.id == table && m.has(e):
-		m.finishTable(e.node)
-	}
-}
-
-// has reports whether an element has a node in this group.
-func (m *markdown) has(e *open) bool { return e.node != nil && e.group == m.group }
-
-// flush makes the text that has come a node.
-func (m *markdown) flush() {
-	if len(m.held) > 0 && m.cur != nil {
-		m.nodes++
-		m.cur.AppendChild(&html.Node{Type: html.TextNode, Data: strings.ReplaceAll(string(m.held), "\uf002", "\ufffd")}) // which the module has for itself
-	}
-	m.held = m.held[:0]
-}
-
-// add adds an element.
-func (m *markdown) add(to *html.Node, tag string, a atom.Atom) *html.Node {
-	m.nodes++
-	n := &html.Node{Type: html.ElementNode, Data: tag, DataAtom: a}
-	to.AppendChild(n)
-	return n
-}
-
-// container returns the innermost structure that is open, and which one it is, made if need be.
-func (m *markdown) container(s *scan) (*html.Node, id) {
-	last := len(s.open) // of a table only cells and captions hold text: what stands elsewhere in it comes before it
-	for i := len(s.open) - 1; i >= 0; i-- {
-		if id := s.open[i].id; id == cell || id == caption {
-			break
-		} else if id == row || id == table {
-			last = i
-		}
-	}
-	parent, is := m.root, none
-	for i := range s.open[:last] {
-		o := &s.open[i]
-		if !o.id.structure() {
-			continue
-		}
-		if !m.has(o) {
-			o.made = made{node: m.make(parent, is, o), group: m.group, items: o.items}
-			if o.id == item && i > 0 {
-				if l := s.scope(list) - 1; l >= 0 {
-					s.open[l].items++
-				}
-			}
-		}
-		parent, is = o.node, o.id
-	}
-	return parent, is
-}
-
-// make makes the node of a structure.
-func (m *markdown) make(parent *html.Node, in id, o *open) *html.Node {
-	tag, a := o.atom.String(), o.atom
-	switch o.id {
-	case list:
-		if o.atom != atom.Ol {
-			tag, a = "ul", atom.Ul
-		}
-	case row:
-		tag, a = "tr", atom.Tr
-	}
-	n := m.add(parent, tag, a)
-	switch {
-	case o.id == list && o.items > 0: // it goes on
-		n.Attr = []html.Attribute{{Key: "start", Val: strconv.Itoa(o.items + 1)}}
-	case o.id == preformatted && o.lang != "":
-		n.Attr = []html.Attribute{{Key: "class", Val: "language-" + o.lang}}
-	case o.id == cell:
-		for i, key := range []string{"colspan", "rowspan"} {
-			if o.spans[i] > 1 {
-				n.Attr = append(n.Attr, html.Attribute{Key: key, Val: strconv.Itoa(o.spans[i])})
-			}
-		}
-	}
-	return n
-}
-
-// target finds where text goes. Text is held until it is to go elsewhere, so that no two nodes of text stand beside each other: joining many takes the
-// module much time.
-func (m *markdown) target(s *scan) {
-	if m.cur != nil && (m.inline == len(s.inline) || s.pre > 0) {
-		return
-	}
-	if m.block == nil {
-		parent, is := m.container(s)
-		m.atStart = is != heading
-		if m.block = parent; is != heading && is != preformatted && is != caption {
-			m.block = m.add(parent, "p", atom.P)
-		}
-	}
-	cur := m.block
-	m.inline, m.literal = len(s.inline), s.pre > 0
-	if s.pre == 0 && m.nodes < 2*groupNodes { // else the block is one without end
-		for _, at := range s.inline[:min(len(s.inline), maxInline)] {
-			o := &s.open[at]
-			if o.node == nil || o.block != m.number || o.group != m.group {
-				tag, a, attr := m.mark(s, o)
-				if tag == "" {
-					continue
-				}
-				m.flush()
-				n := m.add(cur, tag, a)
-				n.Attr = attr
-				o.made = made{node: n, group: m.group, block: m.number, used: true}
-			}
-			if cur = o.node; o.id == code {
-				m.literal = true
+	at := len(s.open) - 1
+	if e.id.inline() {
+		for i := range m.marks[:m.live] {
+			if m.marks[i].at == at {
+				m.live = i
 				break
 			}
 		}
+		return
 	}
-	if cur != m.cur {
-		m.flush()
-		m.cur = cur
+	if e.id == cell && !e.begun && !s.silent() && s.lists+s.quotes+s.headings+s.pre == 0 { // an empty one is a cell of a table, too
+		m.gapAt = len(m.out)
+		m.enter(s, len(s.open))
+	}
+	m.known = min(m.known, at)
+	if !e.begun {
+		return
+	}
+	switch e.id {
+	case list, item, quote:
+		m.inner, m.prefix = e.outer, m.prefix[:e.prefix]
+		if e.id == list {
+			m.after = e.mark
+		}
+	case cell:
+		m.grids[len(m.grids)-1].inCell = false
+	case row:
+		m.endRow()
+	case table:
+		m.endTable()
 	}
 }
 
-// mark says what an inline element becomes; "": nothing.
-func (m *markdown) mark(s *scan, o *open) (tag string, a atom.Atom, attr []html.Attribute) {
-	switch o.id {
-	case anchor: // the first block in it is a link
-		if to := m.resolve(s, o.href); to != "" && !o.used {
-			return "a", atom.A, []html.Attribute{{Key: "href", Val: to}}
-		}
-	case strong:
-		if s.headings == 0 {
-			return "strong", atom.Strong, nil
-		}
-	case emphasis:
-		return "em", atom.Em, nil
-	case code:
-		return "code", atom.Code, nil
+// open begins a block of words, if none is open: a paragraph or a heading.
+func (m *markdown) open(s *scan) {
+	if m.mid {
+		return
 	}
-	return "", 0, nil
+	m.block(s, s.headings == 0, 0)
+	m.mid, m.lead = true, start
+	if s.headings > 0 {
+		level := s.open[s.leaf()].variant
+		m.out = append(append(m.out, "######"[:level]...), ' ')
+		m.lead = within
+	}
 }
 
-// resolve returns where a link leads, as it can stand in Markdown; "": nowhere.
-func (m *markdown) resolve(s *scan, href string) string {
-	href = strings.TrimSpace(href)
-	if href == "" || href[0] == '#' || m.urls > maxURLs {
-		return ""
-	}
-	if lower := strings.ToLower(href[:min(len(href), 8)]); !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "https://") && !strings.HasPrefix(lower, "mailto:") {
-		if m.base == nil {
-			m.base = new(url.URL)
-			if b, err := url.Parse(m.page); err == nil && b.IsAbs() {
-				m.base = b
-				if own, err := b.Parse(s.base); err == nil {
-					m.base = own
-				}
-			}
-		}
-		u, err := m.base.Parse(href)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-			return ""
-		}
-		href = u.String()
-	}
-	var out []byte
-	for i := range len(href) {
-		switch c := href[i]; {
-		case c <= ' ' || c == 0x7f || c == '(' || c == ')' || c == '<' || c == '>' || c == '[' || c == ']' || c == '|' || c == '\\':
-			out = append(out, '%', "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
-		default:
-			out = append(out, c)
-		}
-	}
-	m.urls += len(out)
-	return strings.ToValidUTF8(string(out), "%EF%BF%BD")
-}
+// leaf returns the index of the heading or preformatted text that is open, of which there is one at most. What is in it is part of it.
+func (s *scan) leaf() int { return max(s.scope(heading), s.scope(preformatted)) - 1 }
 
-// flushGroup writes the group, and begins the next.
-func (m *markdown) flushGroup(s *scan) {
-	m.flush()
-	if s != nil {
+// block writes what stands before a block that has that many lines after its first one, and begins what it is in.
+func (m *markdown) block(s *scan, words bool, lines int) {
+	limit := len(s.open)
+	if s.headings+s.pre > 0 {
+		limit = s.leaf()
+	}
+	if !m.flat && m.spent+(lines+2)*len(m.prefix) > maxPrefix {
+		m.flat, m.inner, m.prefix = true, -1, m.prefix[:0]
 		for i := range s.open {
-			if o := &s.open[i]; o.id == table && m.has(o) {
-				m.finishTable(o.node)
+			if o := &s.open[i]; o.id == list || o.id == item || o.id == quote {
+				o.begun = false
 			}
 		}
 	}
-	if m.root.FirstChild != nil {
-		text, err := convert().ConvertNode(m.root)
-		if err != nil { // of how the converter was made
-			panic(err)
-		}
-		if text = bytes.TrimSpace(text); len(text) > 0 {
-			m.out.WriteString("\n\n")
-			m.out.Write(restore(text))
+
+	// Only what comes next in a list does so without an empty line. What is in a list and in no item goes on with the item before it.
+	var next [2]id
+	n := 0
+	for i := m.known; i < limit && n < len(next) && !m.flat; i++ {
+		if id := s.open[i].id; id == list || id == item || id == quote {
+			next[n] = id
+			n++
 		}
 	}
-	m.spent += m.nodes
-	m.root, m.block, m.cur = &html.Node{Type: html.DocumentNode}, nil, nil
-	m.group, m.size, m.nodes = m.group+1, 0, 0
-}
-
-// convert returns the converter, which may be used by several goroutines.
-var convert = sync.OnceValue(func() *converter.Converter {
-	c := converter.NewConverter(
-		converter.WithEscapeMode(converter.EscapeModeDisabled),
-		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false), commonmark.WithHorizontalRule("---")),
-			tables.NewTablePlugin(tables.WithCellPaddingBehavior(tables.CellPaddingBehaviorMinimal), tables.WithHeaderPromotion(true), tables.WithSkipEmptyRows(true))),
-	)
-	attr := func(n *html.Node, key string) string {
-		for _, a := range n.Attr {
-			if a.Key == key {
-				return a.Val
+	tight := false
+	if m.inner >= 0 {
+		switch in := &s.open[m.inner]; in.id {
+		case list:
+			tight = in.items > 0 && next[0] == item
+			if m.prefix = m.prefix[:in.prefix]; next[0] != item {
+				m.indent(in.width)
 			}
+		case item:
+			tight = next[0] == list && next[1] == item
 		}
-		return ""
 	}
-	c.Register.RendererFor("a", converter.TagTypeInline, func(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
-		var b bytes.Buffer
-		ctx.RenderChildNodes(ctx, &b, n)
-		text := bytes.TrimSpace(b.Bytes())
-		if len(text) == 0 {
-			return converter.RenderSuccess
-		}
-		before, after := b.Bytes()[:bytes.Index(b.Bytes(), text)], b.Bytes()[bytes.Index(b.Bytes(), text)+len(text):]
-		w.Write(before)
-		w.WriteByte('[')
-		w.Write(bytes.ReplaceAll(text, []byte("\n"), []byte(" ")))
-		w.WriteString("](" + attr(n, "href") + ")")
-		w.Write(after)
-		return converter.RenderSuccess
-	}, converter.PriorityEarly)
-	c.Register.RendererFor("img", converter.TagTypeInline, func(_ converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
-		w.WriteString("![" + attr(n, "alt") + "](" + attr(n, "src") + ")")
-		return converter.RenderSuccess
-	}, converter.PriorityEarly)
-	return c
-})
 
-// What stands for < and > until a group is written, as the module would make entities of them. No text has these.
-const (
-	less    = '\x01'
-	greater = '\x02'
-)
-
-// restore puts < and > in their places.
-func restore(text []byte) []byte {
-	if bytes.IndexByte(text, less) < 0 && bytes.IndexByte(text, greater) < 0 {
-		return text
+	m.gapAt = len(m.out)
+	m.out = append(m.out, '\n')
+	if !tight {
+		m.out = append(append(m.out, bytes.TrimRight(m.prefix, " ")...), '\n')
 	}
-	out := make([]byte, 0, len(text)+16)
-	for _, c := range text {
-		switch c {
-		case less:
-			out = append(out, '\\', '<')
-		case greater:
-			out = append(out, '>')
-		default:
-			out = append(out, c)
-		}
-	}
-	return out
+	m.out = append(m.out, m.prefix...)
+	before := len(m.out)
+	m.enter(s, limit)
+	m.spent += len(m.out) - before + (lines+2)*len(m.prefix)
+	m.after = 0
+	m.inCell(words)
 }
 
-// escape appends text so that Markdown takes it for text. atStart: of a line; in a cell of a table bars are escaped, too.
-func escape(dst, b []byte, atStart, inCell bool) []byte {
-	if atStart && len(b) > 0 {
-		i := 0
-		for i < len(b) && i < 10 && '0' <= b[i] && b[i] <= '9' {
+// enter begins the structures that are open below an index.
+func (m *markdown) enter(s *scan, limit int) {
+	first := true
+	for ; m.known < limit; m.known++ {
+		o := &s.open[m.known]
+		switch o.id {
+		case list, item, quote:
+			l := max(m.inner, 0) // the list of an item
+			if m.flat || o.id == item && (m.inner < 0 || s.open[l].id != list) {
+				continue
+			}
+			o.made = made{begun: true, outer: m.inner, prefix: len(m.prefix)}
+			m.inner = m.known
+			switch o.id {
+			case item:
+				m.item(&s.open[l], first)
+				first = false
+			case quote:
+				m.out, m.prefix = append(m.out, "> "...), append(m.prefix, "> "...)
+				first = false
+			}
+		case table, row, cell:
+			o.begun = m.enterTable(o)
+		}
+	}
+}
+
+// item writes the mark of an item. first: of what is written of the block.
+func (m *markdown) item(l *open, first bool) {
+	if l.items == 0 {
+		marks := "-*"
+		if l.variant == ordered {
+			marks = ".)"
+		}
+		l.mark = marks[0]
+		if first && m.after == l.mark { // else it went on with the list before it
+			l.mark = marks[1]
+		}
+	}
+	l.items++
+	at := len(m.out)
+	if l.variant == ordered {
+		m.out = strconv.AppendInt(m.out, int64(l.items), 10)
+	}
+	m.out = append(m.out, l.mark, ' ')
+	l.width = len(m.out) - at
+	m.indent(l.width)
+}
+
+func (m *markdown) indent(n int) {
+	for range n {
+		m.prefix = append(m.prefix, ' ')
+	}
+}
+
+// code writes the preformatted text that is held.
+func (m *markdown) code(s *scan) {
+	text := bytes.TrimRight(m.held, " \t\n")
+	m.block(s, false, bytes.Count(text, []byte("\n"))+2)
+	fence := max(3, longestRun(text, '`')+1)
+	m.ticks(fence)
+	m.out = append(m.out, s.open[s.leaf()].lang...)
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		m.out = append(m.out, '\n')
+		if len(bytes.TrimSpace(line)) == 0 {
+			m.out = append(m.out, bytes.TrimRight(m.prefix, " ")...)
+		} else {
+			m.out = append(append(m.out, m.prefix...), line...)
+		}
+	}
+	m.out = append(append(m.out, '\n'), m.prefix...)
+	m.ticks(fence)
+	m.held = m.held[:0]
+}
+
+func (m *markdown) ticks(n int) {
+	for range n {
+		m.out = append(m.out, '`')
+	}
+}
+
+// longestRun returns how often a byte stands in a row.
+func longestRun(b []byte, c byte) (longest int) {
+	for i := bytes.IndexByte(b, c); i >= 0 && i < len(b); {
+		n := i
+		for i < len(b) && b[i] == c {
 			i++
 		}
-		switch c := b[min(i, len(b)-1)]; {
-		case i > 0 && i < len(b) && (c == '.' || c == ')') && (i+1 == len(b) || b[i+1] == ' '): // as the number of an item
-			dst = append(append(dst, b[:i]...), '\\', c)
-			b = b[i+1:]
-		case i == 0 && (c == '#' || c == '=' || c == '~' || (c == '-' || c == '+') && (len(b) == 1 || b[1] == ' ' || b[1] == c)):
-			dst = append(dst, '\\', c)
-			b = b[1:]
-		case c == '>' && i == 0:
-			dst = append(dst, '\\', greater)
-			b = b[1:]
+		longest = max(longest, i-n)
+		next := bytes.IndexByte(b[i:], c)
+		if next < 0 {
+			break
 		}
+		i += next
 	}
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		switch c {
-		case '\\', '`', '*', '[', ']':
-			dst = append(dst, '\\', c)
-		case '<':
-			dst = append(dst, less)
-		case '>':
-			dst = append(dst, greater)
-		case '|':
-			if inCell {
-				dst = append(dst, '\\')
-			}
-			dst = append(dst, c)
-		case '_': // within a word it is nothing
-			if i == 0 || i+1 == len(b) || !wordly(b[i-1]) || !wordly(b[i+1]) {
-				dst = append(dst, '\\')
-			}
-			dst = append(dst, c)
-		case '~':
-			if i+1 < len(b) && b[i+1] == '~' {
-				dst = append(dst, '\\')
-			}
-			dst = append(dst, c)
-		case '&': // what looks like an entity is none
-			if end := bytes.IndexByte(b[i:min(len(b), i+12)], ';'); end > 1 && (b[i+1] == '#' || wordly(b[i+1])) {
-				dst = append(dst, '\\')
-			}
-			dst = append(dst, c)
-		case '#': // a heading that ends with some would lose them
-			if i+1 == len(b) {
-				dst = append(dst, '\\')
-			}
-			dst = append(dst, c)
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return dst
-}
-
-func wordly(c byte) bool {
-	return c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	return longest
 }

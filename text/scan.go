@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
 // A writer is told of the text of a page, block by block. What is open when it is says where in the page that is.
@@ -23,15 +22,15 @@ type writer interface {
 
 // An open element. What it is in has lower indexes in scan.open.
 type open struct {
-	id     id
-	atom   atom.Atom
-	within int32  // divs that it is in
-	before region // of what it is in
-	drop   int    // the same: how many that have no text for readers
-	href   string // of an anchor
-	lang   string // of code and preformatted text: which programming language
-	spans  [2]int // of a cell: columns and rows
-	made          // what a writer makes of it
+	id      id
+	variant variant
+	within  int32  // divs that it is in
+	before  region // of what it is in
+	drop    int    // the same: how many that have no text for readers
+	href    string // of an anchor
+	lang    string // of code and preformatted text: which programming language
+	spans   [2]int // of a cell: columns and rows
+	made           // what a writer makes of it
 }
 
 // maxOpen is how many elements are remembered at once. What is opened beyond that has no meaning; its text does.
@@ -231,7 +230,7 @@ func (s *scan) start(z *html.Tokenizer) {
 		if e.does == contains {
 			s.divs++
 		}
-		if e.atom == atom.Html && more && !s.langKnown {
+		if e.variant == root && more && !s.langKnown {
 			s.langKnown = true
 			s.attributes(z, func(key, value []byte) {
 				if s.lang == "" && (string(key) == "lang" || string(key) == "xml:lang") && len(value) <= maxLang {
@@ -302,7 +301,7 @@ const (
 
 // openTag takes in the start of an element that is remembered.
 func (s *scan) openTag(z *html.Tokenizer, e element, name []byte, more bool) {
-	o := open{id: e.id, atom: e.atom, within: s.divs, before: s.region, drop: s.drop}
+	o := open{id: e.id, variant: e.variant, within: s.divs, before: s.region, drop: s.drop}
 	switch e.id {
 	case anchor:
 		s.endOf(anchor, s.scope(cell))
