@@ -72,6 +72,7 @@ type pages struct {
 	template  map[string]int32
 	asked     map[graph.Node]pageVector
 	answers   uint32
+	classed   bool // answers are told to be content or not
 	bounded   bool // there is a budget,
 	left      int  // of which so many queries are left
 }

@@ -101,7 +101,7 @@ func (s *source) rare() float64 { return 1 / math.Sqrt(1+s.n) }
 func (s *source) tell() (change around) {
 	before := s.told
 	s.told = around{
-		once - once:          s.once / s.degree,
+		0:                    s.once / s.degree,
 		siblingShare - once:  (learnedSmallest*s.newShare + s.shares) / (learnedSmallest + s.n),
 		siblingDegree - once: (learnedSmallest*math.Log(s.degree) + s.logDegrees) / (learnedSmallest + s.n),
 		queriedShare - once:  math.Log((1 + s.n) / (1 + s.degree)),

@@ -36,8 +36,11 @@ func (p *pages) content(k *kind) float64 {
 // worth is what a page that became known counts as a yield of the one that led to it: what is likely to be worth a fetch. Without it, pages that
 // lead to nothing but more of their kind, as those do whose addresses have the number of a session, would be the best of all.
 func (p *pages) worth(l *Link) float64 {
-	if l.Sitemap {
+	switch {
+	case l.Sitemap:
 		return 1
+	case !p.classed:
+		return 1 - l.Doubt
 	}
 	return (1 - l.Doubt) * p.content(&p.kinds[p.page[l.To].kind])
 }
@@ -52,9 +55,10 @@ const (
 
 // prices returns what a new page is worth, and one that is content. While little is open that is content, each query of the budget that
 // is left can go to what is found yet; when there is more than can be queried, a query is worth the content that it brings.
-// Without a budget everything is queried at some time, so that what is found first is all that counts. O(kinds).
+// Without a budget everything is queried at some time, so that what is found first is all that counts, and so it is where nobody tells what
+// is content. O(kinds).
 func (p *pages) prices() (find, content float64) {
-	if !p.bounded {
+	if !p.bounded || !p.classed {
 		return 1, 0
 	}
 	open := 0.0
@@ -72,6 +76,7 @@ func (p *best) ObserveContent(v graph.Node, content bool) {
 	if p.pages == nil || int(v) >= len(p.pages.page) || p.pages.page[v].kind < 0 {
 		return
 	}
+	p.pages.classed = true
 	k := &p.pages.kinds[p.pages.page[v].kind]
 	k.share.add(content)
 	p.pages.templates[k.template].share.add(content)
