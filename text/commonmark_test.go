@@ -279,7 +279,7 @@ func TestCommonMark(t *testing.T) {
 	var r Reader
 	kept, had := 0, 0
 	wrong, body := "", ""
-	for seed := range uint64(3000) {
+	for seed := range uint64(2000) {
 		w := &pageWriter{Rand: rand.New(rand.NewPCG(seed, 3))}
 		w.blocks(int(seed % 4))
 		page, err := html.Parse(strings.NewReader(w.String()))
@@ -357,7 +357,7 @@ func TestSame(t *testing.T) {
 		pieces = append(pieces, piece)
 	}
 	slices.Sort(pieces)
-	for seed := range uint64(20000) {
+	for seed := range uint64(10000) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		var b strings.Builder
 		for range 1 + rng.IntN(24) {

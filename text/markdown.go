@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// markdown writes text as CommonMark with the tables of GitHub, while it is told of it: what stands in the page is in the order of the page, and nothing is kept but
-// what is open. Marks that Markdown cannot have where they stand are left out, the text never is; see marks.go for what is within blocks, and tables.go.
+// markdown writes text as CommonMark with the tables of GitHub while it is told of it, in the order of the page, and keeps only what is open. Marks that Markdown cannot
+// have where they stand are left out, text never is. What is within blocks is in marks.go, tables are in tables.go.
 type markdown struct {
 	links
 	out []byte
@@ -47,7 +47,8 @@ type made struct {
 const maxPrefix = 4 << 20
 
 func (m *markdown) begin(page string) {
-	*m = markdown{links: links{page: page}, out: m.out[:0], inner: -1, prefix: m.prefix[:0], held: m.held[:0], marks: m.marks[:0], want: m.want[:0], grids: m.grids[:0], cells: m.cells[:0]}
+	*m = markdown{links: links{page: page}, inner: -1, out: m.out[:0], prefix: m.prefix[:0], held: m.held[:0],
+		marks: m.marks[:0], want: m.want[:0], grids: m.grids[:0], cells: m.cells[:0]}
 }
 
 func (m *markdown) finish() string { return string(bytes.TrimSpace(m.out)) }

@@ -308,6 +308,9 @@ func TestHostile(t *testing.T) {
 	pages["a header of cells"] = "<table><tr>" + strings.Repeat("<th>x", 64) + strings.Repeat("<tr><td>x", size/9)
 	pages["a base"] = "<base href='http://x/" + strings.Repeat("y", 2000) + "/'>" + strings.Repeat("<a href=z>z</a>", size/15)
 	pages["deep, then ends"] = strings.Repeat("<div>", size/16) + strings.Repeat("</span>", size/16) + "text"
+	deep := strings.Repeat("<blockquote><ol><li>", 8) // each line of it is longer than what it says: not all are marked
+	pages["deep code"] = deep + "<pre>x" + strings.Repeat("\ny", size/2)
+	pages["deep paragraphs"] = deep + strings.Repeat("<p>x", size/4)
 	for name, body := range pages {
 		for _, f := range []Format{Markdown, Plain} {
 			took := func(body string) (d time.Duration, bytes uint64, p Page) {
@@ -331,6 +334,11 @@ func TestHostile(t *testing.T) {
 				t.Errorf("%s, %s: it takes %d MB", name, f, bytes>>20)
 			}
 			check(t, name, body, p)
+		}
+	}
+	for _, name := range []string{"deep code", "deep paragraphs"} {
+		if n := len(r.Read([]byte(pages[name]), Options{}).Text); n > 2*maxPrefix {
+			t.Errorf("%s: %d bytes", name, n)
 		}
 	}
 	if got := r.Read([]byte(pages["deep, then ends"]), Options{}); got.Text != "text" {
