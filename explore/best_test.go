@@ -32,18 +32,20 @@ func TestReadURL(t *testing.T) {
 	}
 }
 
+// A madeSite numbers pages as they are linked to. It has their directories, by number.
+type madeSite []string
+
+func (s *madeSite) link(dir string) Link {
+	v := len(*s)
+	*s = append(*s, dir)
+	return Link{To: graph.Node(v), URL: fmt.Sprintf("/%s/%c%c%c", dir, 'a'+v/676%26, 'a'+v/26%26, 'a'+v%26)}
+}
+
 // TestBestFindsTheArchive: a site whose menu leads to pages that show nothing new, and whose archive, which nothing but what it
 // brings tells from the menu, leads to posts.
 func TestBestFindsTheArchive(t *testing.T) {
 	p := newBest(Config{Rand: rand.New(rand.NewPCG(1, 2))})
-	next := graph.Node(1)
-	kind := map[graph.Node]string{}
-	link := func(dir string) Link {
-		v := next
-		next++
-		kind[v] = dir
-		return Link{To: v, URL: fmt.Sprintf("/%s/%c%c%c", dir, 'a'+v/676%26, 'a'+v/26%26, 'a'+v%26)}
-	}
+	site := madeSite{""}
 	p.ObserveLinks(graph.None, []Link{{To: 0, URL: "/"}})
 	archive := 0
 	for range 100 {
@@ -55,17 +57,17 @@ func TestBestFindsTheArchive(t *testing.T) {
 		switch {
 		case v == 0:
 			for range 200 {
-				links = append(links, link("section"))
+				links = append(links, site.link("section"))
 			}
 			for range 5 {
-				links = append(links, link("monthly"))
+				links = append(links, site.link("monthly"))
 			}
-		case kind[v] == "monthly":
+		case site[v] == "monthly":
 			archive++
 			for range 9 {
-				links = append(links, link("article"))
+				links = append(links, site.link("article"))
 			}
-			links = append(links, link("monthly"))
+			links = append(links, site.link("monthly"))
 		}
 		p.ObserveLinks(v, links)
 	}
@@ -77,13 +79,11 @@ func TestBestFindsTheArchive(t *testing.T) {
 // TestBestDoubts: of two kinds that bring as many new pages, the one whose pages are worth a fetch is queried.
 func TestBestDoubts(t *testing.T) {
 	p := newBest(Config{})
-	next := graph.Node(1)
-	bad := map[graph.Node]bool{}
-	link := func(dir string, doubt float64) Link {
-		v := next
-		next++
-		bad[v] = dir == "facets"
-		return Link{To: v, URL: fmt.Sprintf("/%s/%c%c%c", dir, 'a'+v/676%26, 'a'+v/26%26, 'a'+v%26), Doubt: doubt}
+	site := madeSite{""}
+	facet := func() Link {
+		l := site.link("facets")
+		l.Doubt = 1
+		return l
 	}
 	p.ObserveLinks(graph.None, []Link{{To: 0, URL: "/"}})
 	wrong := 0
@@ -93,14 +93,14 @@ func TestBestDoubts(t *testing.T) {
 		for range 8 {
 			switch {
 			case v == 0:
-				links = append(links, link("facets", 1), link("topics", 0))
-			case bad[v]:
-				links = append(links, link("facets", 1))
+				links = append(links, facet(), site.link("topics"))
+			case site[v] == "facets":
+				links = append(links, facet())
 			default:
-				links = append(links, link("topics", 0))
+				links = append(links, site.link("topics"))
 			}
 		}
-		if bad[v] {
+		if site[v] == "facets" {
 			wrong++
 		}
 		p.ObserveLinks(v, links)
@@ -115,14 +115,7 @@ func TestBestDoubts(t *testing.T) {
 func TestBestContent(t *testing.T) {
 	crawl := func(budget int) (articles, found int) {
 		p := newBest(Config{Budget: budget})
-		next := graph.Node(1)
-		kind := map[graph.Node]string{}
-		link := func(dir string) Link {
-			v := next
-			next++
-			kind[v] = dir
-			return Link{To: v, URL: fmt.Sprintf("/%s/%c%c%c", dir, 'a'+v/676%26, 'a'+v/26%26, 'a'+v%26)}
-		}
+		site := madeSite{""}
 		p.ObserveLinks(graph.None, []Link{{To: 0, URL: "/"}})
 		for range 60 {
 			v, ok := p.Next()
@@ -130,19 +123,19 @@ func TestBestContent(t *testing.T) {
 				t.Fatal("nothing left")
 			}
 			var links []Link
-			if v == 0 || kind[v] == "years" {
+			if v == 0 || site[v] == "years" {
 				for range 5 {
-					links = append(links, link("articles"))
+					links = append(links, site.link("articles"))
 				}
-				links = append(links, link("years"), link("years"))
+				links = append(links, site.link("years"), site.link("years"))
 			}
-			if kind[v] == "articles" {
+			if site[v] == "articles" {
 				articles++
 			}
-			p.ObserveContent(v, kind[v] == "articles")
+			p.ObserveContent(v, site[v] == "articles")
 			p.ObserveLinks(v, links)
 		}
-		return articles, int(next)
+		return articles, len(site)
 	}
 	few, least := crawl(60)
 	none, most := crawl(0)
@@ -155,13 +148,11 @@ func TestBestContent(t *testing.T) {
 // content.
 func TestBestMoreOfTheirKind(t *testing.T) {
 	p := newBest(Config{Budget: 40})
-	next := graph.Node(1)
-	cart := map[graph.Node]bool{}
+	site := madeSite{""}
 	link := func(page string) Link {
-		v := next
-		next++
-		cart[v] = page == "cart"
-		return Link{To: v, URL: fmt.Sprintf("/%s?visit=%da", page, v)}
+		l := site.link(page)
+		l.URL = fmt.Sprintf("/%s?visit=%da", page, l.To)
+		return l
 	}
 	p.ObserveLinks(graph.None, []Link{{To: 0, URL: "/"}})
 	wrong := 0
@@ -171,12 +162,12 @@ func TestBestMoreOfTheirKind(t *testing.T) {
 		for range 10 {
 			links = append(links, link("cart"))
 		}
-		if v == 0 || !cart[v] {
+		if site[v] != "cart" {
 			links = append(links, link("goods"), link("goods"))
 		} else {
 			wrong++
 		}
-		p.ObserveContent(v, v != 0 && !cart[v])
+		p.ObserveContent(v, v != 0 && site[v] != "cart")
 		p.ObserveLinks(v, links)
 	}
 	if wrong > 5 {

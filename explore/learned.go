@@ -26,7 +26,7 @@ import (
 // both as predicted.
 //
 // A query costs O(open nodes · dims) to score, O(dims³) to draw, and O(degrees of the
-// parents) to keep the features. Memory: the sample and 350 bytes an open node.
+// parents) to keep the features. Memory: the sample, 350 bytes an open node, 160 a queried one.
 type learned struct {
 	r       *rand.Rand
 	sample  sample
@@ -100,15 +100,15 @@ func (s *source) rare() float64 { return 1 / math.Sqrt(1+s.n) }
 // tell brings told up to date and returns by how much it changed.
 func (s *source) tell() (change around) {
 	before := s.told
-	s.told = around{
-		0:                    s.once / s.degree,
-		siblingShare - once:  (learnedSmallest*s.newShare + s.shares) / (learnedSmallest + s.n),
-		siblingDegree - once: (learnedSmallest*math.Log(s.degree) + s.logDegrees) / (learnedSmallest + s.n),
-		queriedShare - once:  math.Log((1 + s.n) / (1 + s.degree)),
-		logOpen - once:       math.Log1p(s.open),
-		barrenShare - once:   (1 + s.barren) / (2 + s.n),
-		logDistance - once:   math.Log1p(s.distance),
-		latestYield - once:   s.latest,
+	s.told = around{ // in the order of the features
+		s.once / s.degree,
+		(learnedSmallest*s.newShare + s.shares) / (learnedSmallest + s.n),
+		(learnedSmallest*math.Log(s.degree) + s.logDegrees) / (learnedSmallest + s.n),
+		math.Log((1 + s.n) / (1 + s.degree)),
+		math.Log1p(s.open),
+		(1 + s.barren) / (2 + s.n),
+		math.Log1p(s.distance),
+		s.latest,
 	}
 	for i := range change {
 		change[i] = s.told[i] - before[i]

@@ -16,8 +16,8 @@ func (s *share) add(content bool) {
 func (s *share) mean(prior float64) float64 { return (s.content + prior) / (s.told + 1) }
 
 // contentPrior is the share of content to begin with in a kind of pages of these flags. Whatever is not known to be something else may be
-// content, so that each kind is tried. Pages that are called as lists are need more to be tried: on the generated sites of
-// internal/software 3% more content pages are known after 60 fetches with 0.3 than with 1, and as many are fetched.
+// content, so that each kind is tried. Pages that are called as lists are need more to be tried: on generated sites of four seeds that nothing
+// was chosen on, 1% more content pages are fetched, and 1% more known, after 60 fetches with 0.3 than with 1 (internal/sitebench -fetches 60 -seed 3, to 6).
 func contentPrior(f pageFlags) float64 {
 	switch {
 	case f&isSitemap != 0:

@@ -18,16 +18,13 @@ import (
 // What one answer looks at of a list that must be searched: then it gives the cursor of what comes next. A document of a
 // store of a million takes 2 µs, mostly, and much more where its visits are read or a pattern is slow.
 const (
-	maxListed = 20_000 // documents, or hosts
+	maxListed = 20_000 // documents, or hosts, and no longer than Options.Listing
 	maxVisits = 100    // of a URL, the latest ones
 )
 
-// maxListing is how long one answer looks at most, too: a constant but for a test.
-var maxListing = 50 * time.Millisecond
-
 // enough returns a function that reports when an answer has looked at so many things, or for so long, that it is given.
-func enough() func(looked int) bool {
-	end := time.Now().Add(maxListing)
+func (s *server) enough() func(looked int) bool {
+	end := time.Now().Add(s.Listing)
 	return func(looked int) bool { return looked >= maxListed || looked%16 == 0 && time.Now().After(end) }
 }
 
@@ -115,7 +112,7 @@ func (s *server) listPages(ctx context.Context, in *listPagesIn) (*struct{ Body 
 	}
 	l := &pageList{Pages: []*report.Page{}}
 	err = s.read(func(v *store.View) error {
-		pages, next, err := sel.Part(v, from, in.Limit, enough())
+		pages, next, err := sel.Part(v, from, in.Limit, s.enough())
 		l.Pages = append(l.Pages, pages...)
 		if next != nil {
 			text := next.String()

@@ -47,6 +47,7 @@ type Options struct {
 	Streams   int              // readers that wait for events at the same time; 0: 256
 	Readers   int              // who read the store at the same time; 0: 64
 	Heartbeat time.Duration    // between two signs of life to who reads a stream; 0: 15 s
+	Listing   time.Duration    // how long one answer looks at a list that must be searched; 0: 50 ms
 	Ending    <-chan struct{}  // closed when the service ends: nobody waits any longer; nil: it does not
 	Log       *slog.Logger     // nil: none
 	Now       func() time.Time // the clock that pages go by; nil: the machine's
@@ -82,6 +83,9 @@ func New(o Options) (http.Handler, error) {
 	}
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 15 * time.Second
+	}
+	if o.Listing == 0 {
+		o.Listing = 50 * time.Millisecond
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

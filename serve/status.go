@@ -112,7 +112,7 @@ func (s *server) someHosts(after string, limit int, waiting bool) (*hostList, er
 	l := &hostList{Hosts: []*report.Host{}}
 	err := s.read(func(v *store.View) error {
 		asked := s.Watch.Hosts(after, most)
-		hosts, more, err := report.Hosts(v, after, asked, most, enough(), s.Now())
+		hosts, more, err := report.Hosts(v, after, asked, most, s.enough(), s.Now())
 		for i, h := range hosts {
 			if len(l.Hosts) == limit {
 				hosts, more = hosts[:i], true

@@ -138,17 +138,16 @@ func (rd *Reader) broken(offset int64, err error) error {
 		return &FormatError{offset, reason}
 	}
 	if packed {
-		next, found, err := rd.nextMember(offset + 1)
-		if found {
+		switch next, err := rd.nextMember(offset + 1); err {
+		case nil:
 			return &FormatError{offset, fmt.Sprintf("%s; it goes on at byte %d", reason, next)}
-		}
-		if err != nil && err != errNoSeek {
+		case io.EOF, errNoSeek:
+		default:
 			rd.err = err
 			return err
 		}
-		damaged = err == errNoSeek
 	}
-	if _, end := rd.in.Peek(1); damaged && end == nil {
+	if _, end := rd.in.Peek(1); end == nil {
 		reason += "; what follows is not read"
 	}
 	rd.err = io.EOF
@@ -159,16 +158,16 @@ func (rd *Reader) broken(offset int64, err error) error {
 var errNoSeek = errors.New("the file cannot seek")
 
 // nextMember goes to the first place, from one on, where a member begins that unpacks to a record: a member that was cut may have taken others for
-// its own, and these are read again. Errors: errNoSeek; of the file. O(bytes), where a file does not have it read the same over and over: then the error is
+// its own, and these are read again. Errors: io.EOF if there is none; errNoSeek; of the file. O(bytes), where a file does not have it read the same over and over: then the error is
 // errNoSeek, too.
-func (rd *Reader) nextMember(from int64) (at int64, found bool, err error) {
+func (rd *Reader) nextMember(from int64) (at int64, err error) {
 	file, ok := rd.file.r.(io.Seeker)
 	rd.again += rd.file.n - from
 	if !ok || rd.again > 4*max(from, 64<<20) {
-		return 0, false, errNoSeek
+		return 0, errNoSeek
 	}
 	if _, err := file.Seek(from-rd.file.n, io.SeekCurrent); err != nil {
-		return 0, false, errNoSeek // a pipe
+		return 0, errNoSeek // a pipe
 	}
 	rd.file.n = from
 	rd.in.Reset(&rd.file)
@@ -178,13 +177,11 @@ func (rd *Reader) nextMember(from int64) (at int64, found bool, err error) {
 			rd.in.UnreadByte()
 		case bufio.ErrBufferFull:
 			continue
-		case io.EOF:
-			return 0, false, nil
 		default:
-			return 0, false, err
+			return 0, err
 		}
 		if b, _ := rd.in.Peek(4096); isRecord(b) {
-			return rd.at(), true, nil
+			return rd.at(), nil
 		}
 		rd.in.Discard(1)
 	}

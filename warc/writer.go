@@ -29,7 +29,7 @@ type Writer struct {
 	copied []byte
 }
 
-// NewWriter returns a writer to w. random gives the bytes of record numbers, 16 each: crypto/rand's outside tests.
+// NewWriter returns a writer to w. random gives the bytes of record numbers, of which it takes several at once: crypto/rand's outside tests.
 func NewWriter(w io.Writer, random io.Reader) *Writer {
 	z, err := gzip.NewWriterLevel(io.Discard, level)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,7 +16,8 @@ import (
 // post), a short address, one to be embedded, and JSON of it; lists of posts by category, tag,
 // author and month are cut into pages and have feeds of their own.
 type wordPress struct {
-	plain bool // permalinks are "/?p=N", as after installation, else "/2026/03/02/name/"
+	plain  bool // permalinks are "/?p=N", as after installation, else "/2026/03/02/name/"
+	latest atomic.Pointer[wpLatestAt]
 }
 
 func newWordPress(*Site) server      { return &wordPress{} }
@@ -410,15 +412,26 @@ type wpLatest struct {
 	post *item
 }
 
+// A wpLatestAt is all comments at a time, the newest first.
+type wpLatestAt struct {
+	now      int64
+	comments []wpLatest
+}
+
+// latestComments returns the n newest comments. Each page shows some, so that those of the time asked for last are kept.
 func (w *wordPress) latestComments(st *state, n int) []wpLatest {
-	var all []wpLatest
-	for _, it := range st.live {
-		for _, c := range wpComments(it, st.now) {
-			all = append(all, wpLatest{c, it})
+	last := w.latest.Load()
+	if last == nil || last.now != st.now {
+		last = &wpLatestAt{now: st.now}
+		for _, it := range st.live {
+			for _, c := range wpComments(it, st.now) {
+				last.comments = append(last.comments, wpLatest{c, it})
+			}
 		}
+		slices.SortStableFunc(last.comments, func(a, b wpLatest) int { return int(b.time - a.time) })
+		w.latest.Store(last)
 	}
-	slices.SortStableFunc(all, func(a, b wpLatest) int { return int(b.time - a.time) })
-	return all[:min(n, len(all))]
+	return last.comments[:min(n, len(last.comments))]
 }
 
 // foot writes the dates, categories and tags of a post.
