@@ -59,7 +59,7 @@ type linkedReader struct {
 	sites   map[store.SiteID]int32 // places of the adopted ones
 	of      []int32                // by document that starts a host: 1 + the place of that; of an adopted site: -1 - its place; else 0
 	links   []int32                // by document that starts a host: links to it
-	hosts   []strayHost
+	hosts   []*strayHost
 	voters  []map[int]bool // by adopted site
 }
 
@@ -123,7 +123,7 @@ func (r *linkedReader) readHosts() error {
 			h = int32(len(r.hosts))
 			name = strings.Clone(name)
 			places[name] = h
-			r.hosts = append(r.hosts, strayHost{name: name, domain: r.domain(d.URL), voters: map[int]bool{}})
+			r.hosts = append(r.hosts, &strayHost{name: name, domain: r.domain(d.URL), voters: map[int]bool{}})
 		}
 		r.of[d.ID] = 1 + h
 		r.hosts[h].docs = append(r.hosts[h].docs, d.ID)
@@ -168,7 +168,7 @@ func (r *linkedReader) count(to graph.Node, from int) {
 			}
 			r.voters[a][from] = true
 		}
-	} else if h := &r.hosts[i-1]; h.domain != from {
+	} else if h := r.hosts[i-1]; h.domain != from {
 		h.voters[from] = true
 		r.links[to]++
 	}
@@ -179,9 +179,8 @@ func (r *linkedReader) settle(may func(*store.Doc) (bool, error)) error {
 	for i, v := range r.voters {
 		r.adopted[i].Voters = slices.Sorted(maps.Keys(v))
 	}
-	slices.SortFunc(r.hosts, func(a, b strayHost) int { return cmp.Compare(a.name, b.name) })
-	for i := range r.hosts {
-		h := &r.hosts[i]
+	slices.SortFunc(r.hosts, func(a, b *strayHost) int { return cmp.Compare(a.name, b.name) })
+	for _, h := range r.hosts {
 		start, links, err := r.start(h, may)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -84,10 +85,9 @@ func (s *Sample) Estimate() Estimates {
 			sum += w
 		}
 	}
-	for d, w := range weight {
-		e.Degrees = append(e.Degrees, DegreeShare{d, w / sum})
+	for _, d := range slices.Sorted(maps.Keys(weight)) {
+		e.Degrees = append(e.Degrees, DegreeShare{d, weight[d] / sum})
 	}
-	slices.SortFunc(e.Degrees, func(a, b DegreeShare) int { return a.Degree - b.Degree })
 	logs := make([]float64, len(steps))
 	for i, x := range steps {
 		logs[i] = math.Log1p(float64(x.Degree))

@@ -14,39 +14,32 @@ type pair struct{ page, first graph.Node }
 
 // findNear finds them among the pages that are in the tables and that lists have.
 func (x *tables) findNear() error {
-	type print struct {
-		site store.SiteID
-		page graph.Node
-		hash uint64
+	type prints struct {
+		pages  []graph.Node
+		hashes []uint64
 	}
-	var all []print
+	sites := map[store.SiteID]*prints{}
 	c := x.v.Cursor()
 	defer c.Close()
 	if err := c.Simhashes(0, func(page graph.Node, site store.SiteID, hash uint64) bool {
 		if x.has(page) {
-			all = append(all, print{site, page, hash})
+			p := sites[site]
+			if p == nil {
+				p = new(prints)
+				sites[site] = p
+			}
+			p.pages, p.hashes = append(p.pages, page), append(p.hashes, hash)
 		}
 		return true
 	}); err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b print) int { return cmp.Compare(a.site, b.site) })
-	var hashes []uint64
-	for len(all) > 0 {
-		n := slices.IndexFunc(all, func(p print) bool { return p.site != all[0].site })
-		if n < 0 {
-			n = len(all)
-		}
-		hashes = hashes[:0]
-		for _, p := range all[:n] {
-			hashes = append(hashes, p.hash)
-		}
-		for i, first := range simhash.First(hashes) {
+	for _, p := range sites {
+		for i, first := range simhash.First(p.hashes) {
 			if first != simhash.None {
-				x.near = append(x.near, pair{all[i].page, all[first].page})
+				x.near = append(x.near, pair{p.pages[i], p.pages[first]})
 			}
 		}
-		all = all[n:]
 	}
 	slices.SortFunc(x.near, func(a, b pair) int { return cmp.Compare(a.page, b.page) })
 	return nil

@@ -2,6 +2,7 @@ package snap
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -141,18 +142,17 @@ func (b *blog) snapshot(posts, manual, k int) []Document {
 		link(m, section)
 	}
 	var docs []Document
-	for from, to := range links {
+	for _, from := range slices.SortedFunc(maps.Keys(links), func(x, y string) int { return int(b.ids[x]) - int(b.ids[y]) }) {
 		d := Document{ID: b.ids[from]}
 		if from == "/feed.xml" {
 			d.Flag = Feed
 		}
-		for _, t := range to {
+		for _, t := range links[from] {
 			d.Links = append(d.Links, b.ids[t])
 		}
 		slices.Sort(d.Links)
 		d.Links = slices.Compact(d.Links)
 		docs = append(docs, d)
 	}
-	slices.SortFunc(docs, func(x, y Document) int { return int(x.ID) - int(y.ID) })
 	return docs
 }

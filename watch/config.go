@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -432,10 +433,10 @@ func (k *siteKeys) keys(r *reader, f *Fetch) map[string]func(ast.Node) {
 	if f == nil {
 		keys["url"] = func(n ast.Node) { r.text(n, &k.URL, scope.CheckURL) }
 		keys["header"] = func(n ast.Node) {
-			for name, value := range r.header(n) {
-				k.Fields = append(k.Fields, fetch.SiteField{Name: name, Value: value})
+			header := r.header(n)
+			for _, name := range slices.Sorted(maps.Keys(header)) {
+				k.Fields = append(k.Fields, fetch.SiteField{Name: name, Value: header[name]})
 			}
-			slices.SortFunc(k.Fields, func(a, b fetch.SiteField) int { return cmp.Compare(a.Name, b.Name) })
 		}
 		return keys
 	}
