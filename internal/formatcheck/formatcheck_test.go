@@ -94,7 +94,9 @@ func TestSecure(t *testing.T) {
 			}
 		}
 		u.indexed()
-		u.replayed(recs)
+		if protocol != "" || all() { // TestOdd has the other replayed, but for TLS
+			u.replayed(recs)
+		}
 	}
 }
 
@@ -205,7 +207,8 @@ func (u *user) indexed() (index string) {
 	return index
 }
 
-// replayed has pywb replay each capture, and compares what it gives with what the server gave.
+// replayed has pywb replay captures, and compares what it gives with what the server gave: each of a small archive, of a larger one every
+// fourth, with FORAGE_ACCEPT=all each.
 func (u *user) replayed(recs []record) {
 	u.t.Helper()
 	type want struct{ status, sha1 string }
@@ -234,6 +237,13 @@ func (u *user) replayed(recs []record) {
 			asked = append(asked, at)
 		}
 		wants[at] = append(wants[at], w)
+	}
+	if len(asked) > 250 && !all() {
+		few := asked[:0]
+		for i := 0; i < len(asked); i += 4 {
+			few = append(few, asked[i])
+		}
+		asked = few
 	}
 	type answer struct {
 		Status, Location, At, SHA1, Begins string

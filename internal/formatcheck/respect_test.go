@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -160,24 +161,31 @@ func (u *user) left(base string, left func(list, path string) bool) {
 	if line := u.run(u.command("events", "--type", "page.new")); !strings.Contains(line, "/late") || !strings.Contains(line, "noarchive") {
 		t.Errorf("the event of a page that asks not to be kept is %q", line)
 	}
-	for _, list := range []string{"", "noindex", "noarchive", "tdm", "noindex,noarchive,tdm"} {
-		dir := filepath.Join(t.TempDir(), "tables")
+	lists := []string{"", "noindex", "noarchive", "tdm", "noindex,noarchive,tdm"}
+	var names, queries []string
+	tables := t.TempDir()
+	for i, list := range lists {
+		u.run(u.command("export", "parquet", "-o", filepath.Join(tables, strconv.Itoa(i)), "--respect", list))
+		names = append(names, fmt.Sprintf("%d/pages,%[1]d/captures,%[1]d/links", i))
+		queries = append(queries, fmt.Sprintf(`select url from "%d/pages"`, i), fmt.Sprintf(`select distinct url from "%d/captures"`, i),
+			fmt.Sprintf(`select distinct p.url from "%d/links" join "%[1]d/pages" p on p.page = to_page`, i))
+	}
+	rows := tell[[][]string](t, ask(t, "", "query.py", slices.Concat([]string{tables, strings.Join(names, ",")}, queries)...))
+	for k, list := range lists {
 		urls := filepath.Join(t.TempDir(), "urls")
 		args := []string{"--respect", list}
-		u.run(u.command("export", append([]string{"parquet", "-o", dir}, args...)...))
 		u.run(u.command("export", append([]string{"urls", "-o", urls}, args...)...))
 		text, err := os.ReadFile(urls)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := tell[[][]string](t, ask(t, "", "query.py", dir, "pages,captures,links", "select url from pages", "select distinct url from captures", "select distinct p.url from links join pages p on p.page = to_page"))
-		lists := map[string]string{"pages": u.run(u.command("pages", append([]string{"--format", "txt"}, args...)...)), "export urls": string(text)}
+		texts := map[string]string{"pages": u.run(u.command("pages", append([]string{"--format", "txt"}, args...)...)), "export urls": string(text)}
 		for i, name := range []string{"the table pages", "the table captures", "the table links"} {
-			for _, r := range rows[i] {
-				lists[name] += r[0] + "\n"
+			for _, r := range rows[3*k+i] {
+				texts[name] += r[0] + "\n"
 			}
 		}
-		for name, text := range lists {
+		for name, text := range texts {
 			has := map[string]bool{}
 			for sc := bufio.NewScanner(strings.NewReader(text)); sc.Scan(); {
 				has[strings.TrimPrefix(sc.Text(), base)] = true

@@ -27,13 +27,13 @@ func python(t *testing.T) string {
 // built is the folder of the program; "": it was not built.
 var built string
 
-// program builds forage, once.
+// program builds forage, once. What go run has linked is kept for the next time, what go build has is not; it is copied here.
 var program = sync.OnceValues(func() (path string, err error) {
 	if built, err = os.MkdirTemp("", "formatcheck"); err != nil {
 		return "", err
 	}
 	path = filepath.Join(built, "forage")
-	if out, err := exec.Command("go", "build", "-o", path, "forage/cmd/forage").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "-exec", "cp", "forage/cmd/forage", path).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return path, nil
@@ -161,7 +161,7 @@ func (u *user) records() []record {
 	}
 	if jar := os.Getenv("FORAGE_JWARC"); jar == "" {
 		u.t.Log("jwarc has not read the files: FORAGE_JWARC names no jar")
-	} else if out, err := exec.Command("java", append([]string{"-jar", jar, "validate"}, files...)...).CombinedOutput(); err != nil {
+	} else if out, err := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", jar, "validate"}, files...)...).CombinedOutput(); err != nil {
 		u.t.Errorf("jwarc: %v %s", err, out)
 	}
 	all := tell[record](u.t, ask(u.t, "", "dump.py", files...))

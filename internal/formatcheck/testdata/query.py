@@ -6,6 +6,6 @@ import duckdb
 
 db = duckdb.connect()
 for name in sys.argv[2].split(","):
-    db.execute(f"create view {name} as from '{sys.argv[1]}/{name}*.parquet'")
+    db.execute(f"create view \"{name}\" as from '{sys.argv[1]}/{name}*.parquet'")
 for q in sys.argv[3:]:
     print(json.dumps(db.execute(q).fetchall(), default=str))
