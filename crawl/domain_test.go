@@ -17,7 +17,7 @@ import (
 )
 
 // TestHostsOfADomain crawls a domain of which one host has a chain of pages and a second one
-// pages without end, or each page of all others links to a hundred hosts that nobody has heard
+// pages without end, or each page of all others links to forty hosts that nobody has heard
 // of: the chain is fetched to its end all the same, within a bound of all requests.
 func TestHostsOfADomain(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestHostsOfADomain(t *testing.T) {
 						case trap == "pages":
 							links = append(links, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1))
 						default:
-							for k := range race.Fewer(100) {
+							for k := range race.Fewer(40) {
 								links = append(links, fmt.Sprintf("http://x%d-%d.trap.test%s/", n, k, port))
 							}
 						}

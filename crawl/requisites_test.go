@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"forage/crawl/plan"
@@ -211,7 +212,9 @@ func TestRequisitesAndLimits(t *testing.T) {
 }
 
 // A host that cannot be asked keeps nobody from anything, and is tried in a few cycles.
-func TestRequisitesOfADeadHost(t *testing.T) {
+func TestRequisitesOfADeadHost(t *testing.T) { synctest.Test(t, requisitesOfADeadHost) } // it waits between tries
+
+func requisitesOfADeadHost(t *testing.T) {
 	w := newWeb(t)
 	dead := newWeb(t)
 	dead.other = status(503)

@@ -353,7 +353,7 @@ func TestTools(t *testing.T) {
 		if jar == "" {
 			t.Skip("needs jwarc (FORAGE_JWARC names its jar)")
 		}
-		if out, err := exec.Command("java", "-jar", jar, "validate", "-v", path).CombinedOutput(); err != nil {
+		if out, err := exec.Command("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", jar, "validate", "-v", path).CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})

@@ -26,6 +26,9 @@ func TestFew(t *testing.T) {
 	var sum, order few
 	t.Run("kinds", func(t *testing.T) {
 		for _, k := range software.Kinds {
+			if !taken(k.Name) {
+				continue
+			}
 			t.Run(k.Name, func(t *testing.T) {
 				t.Parallel()
 				visit := func(policy string) few {
