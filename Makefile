@@ -1,4 +1,4 @@
-.PHONY: accept-formats bench-formats targets crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: kinds seeds accept-formats bench-formats targets crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -8,7 +8,7 @@ check: ## gofmt, vet, staticcheck, the lint tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
-	go test ./internal/lint
+	FORAGE_TARGETS=windows/amd64 go test ./internal/lint
 
 # Without a network to ask there is nothing to compare with, which is said and is no failure.
 vuln: ## known vulnerabilities in what the program calls, as far as the Go vulnerability database can be reached
@@ -88,7 +88,13 @@ accept-formats: ## what is written in formats of others, from outside: crawled, 
 	FORAGE_ACCEPT=all FORAGE_KILLS=50 go test ./internal/formatcheck -count=1 -v -timeout 60m
 
 sites: ## every history of the data beside the project and every policy: first visits, recrawls, budgets, what policies keep
-	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab ./snap -run 'RealHistories|Recrawls|Budget|Partial|LiveCrawl|LearnedAnew|PoliciesKept|^TestStates$$' -timeout 120m
+	FORAGE_SITES=all FORAGE_SHARED_REQUIRED=1 go test ./crawl ./lab ./snap -run 'RealHistories|Recrawls|Budget|Partial|LiveCrawl|CoverageEstimate|LearnedAnew|PoliciesKept|^TestStates$$' -timeout 120m
+
+kinds: ## every kind of site of the tests, as internal/software makes them
+	FORAGE_SITES=all go test ./crawl ./internal/sitebench ./internal/software -run '^Test(Summary|Least|Few|Links|Earlier)$$'
+
+seeds: ## random runs by the hundred of what else takes some: archives, increments of texts, explorers, links, degrees
+	FORAGE_LONG=1 go test ./archive ./cmd/forage ./explore ./fetch/link ./graph/gen -run '^Test(Histories|Increments|BestAgainstScan|FastPathAgainstSlow|ParetoDegreesAgainstDefinition)$$' -timeout 30m
 
 slow-sites: ## a thousand sites, of which five are slow
 	FORAGE_LONG=1 go test ./crawl -run SlowSites -v
@@ -107,7 +113,7 @@ kill: ## 100 times kill -9 at random moments
 	FORAGE_KILLS=100 go test ./crawl -run Kill -v -timeout 30m
 
 crash: ## 1,000 kills, 10,000 power cuts, a hundred random runs of the store, each write and sync failing in turn, a bit flipped in every byte of every file of a small store, files cut and missing, full disks
-	FORAGE_CRASH=1 go test ./store -run 'Simulation|PowerCuts|BitFlips|Truncated|MissingFiles|DiskFails|Faults' -v -timeout 120m
+	FORAGE_CRASH=1 go test ./store -run 'Simulation|Sound|PowerCuts|BitFlips|Truncated|MissingFiles|DiskFails|Faults' -v -timeout 120m
 	FORAGE_CRASH=1 go test ./cmd/forage -run 'DamagedStore|FullDisk|PowerCut|ReadOnly|OtherUser' -v -timeout 30m
 	FORAGE_KILLS=1000 go test ./crawl -run Kill -v -timeout 180m
 

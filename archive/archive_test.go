@@ -235,7 +235,11 @@ func (h *history) check() {
 
 // TestHistories has archives written, committed and killed at random: what was committed is there, once and in order, and nothing else is.
 func TestHistories(t *testing.T) {
-	for seed := range uint64(race.Fewer(60)) {
+	seeds := 20
+	if os.Getenv("FORAGE_LONG") != "" {
+		seeds = 1000
+	}
+	for seed := range uint64(race.Fewer(seeds)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			h := newHistory(t, seed, Config{Folder: t.TempDir(), Limit: 20_000, Dedupe: []Dedupe{All, File, Off}[seed%3]})
 			type pending struct {

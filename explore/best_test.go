@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"forage/graph"
@@ -202,7 +203,11 @@ func (p *pages) scan() (choice graph.Node, ok bool) {
 // TestBestAgainstScan: the first pages of each kind are enough, and no score is stale. Addresses and answers are random, several
 // queries are under way at once, and some pages are queried that the policy did not name, or are left out.
 func TestBestAgainstScan(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(16)
+	if os.Getenv("FORAGE_LONG") != "" {
+		seeds = 400
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 8))
 			n, dirs := 50+r.IntN(1500), 1+r.IntN(2*maxKinds)

@@ -34,7 +34,7 @@ import (
 // read robots.txt in each week. The default policy visits every site, others one each in turn; with
 // FORAGE_SITES=all all policies every site.
 func TestLiveCrawlAgrees(t *testing.T) {
-	weeks, names := 12, []string{"rustblog", "wulc", "flink"} // wulc's robots.txt names another sitemap in week 1
+	weeks, names := 8, []string{"rustblog", "wulc", "flink"} // wulc's robots.txt names another sitemap in week 1
 	if race.Enabled {
 		weeks, names = 6, names[:1]
 	}

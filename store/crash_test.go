@@ -68,7 +68,7 @@ func digest(m map[string]string) uint64 {
 // opened. Whatever of the unsynced blocks was on the disk, the store opens, is as it was after a
 // commit, none that was synced is gone, and nobody takes it for damaged.
 func TestPowerCuts(t *testing.T) {
-	want := race.Fewer(150)
+	want := race.Fewer(100)
 	if crash {
 		want = 10_000
 	}

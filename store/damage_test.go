@@ -226,7 +226,7 @@ func TestBitFlips(t *testing.T) {
 		b := s.files[name]
 		tries, seen, lossy, lost := 0, 0, 0, 0
 		for at := range b {
-			if !crash && r.IntN(len(b)) >= race.Fewer(25) {
+			if !crash && r.IntN(len(b)) >= race.Fewer(15) {
 				continue
 			}
 			bad := slices.Clone(b)

@@ -182,10 +182,10 @@ func problems(t *testing.T, v *View) []string {
 
 // TestSimulation runs random operations on a store and on the model, crashes and reopens the
 // store now and then, and compares. After a crash the store holds what it held at some
-// commit, at the earliest the one before the last Sync. Every run has other seeds, four of them; with FORAGE_CRASH=1
+// commit, at the earliest the one before the last Sync. Every run has other seeds, two of them; with FORAGE_CRASH=1
 // a hundred.
 func TestSimulation(t *testing.T) {
-	first, seeds := *seed, 4
+	first, seeds := *seed, 2
 	if first == 0 {
 		first = uint64(os.Getpid())
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -160,7 +161,11 @@ type subscriber struct {
 // interrupted, rules change, and not every page is fetched.
 func TestIncrements(t *testing.T) {
 	race.Skip(t)
-	for seed := range uint64(4) {
+	seeds := uint64(3) // one of each of the three settings
+	if os.Getenv("FORAGE_LONG") != "" {
+		seeds = 60
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			increments(t, rand.New(rand.NewPCG(seed, 16)), seed)
