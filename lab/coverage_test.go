@@ -97,7 +97,7 @@ func (w *witness) answered(t, n int) [][]revisit.PastRefetch {
 // TestCoverageEstimate compares what revisit.Estimate makes of 30 cycles of a policy's own
 // fetches with what the histories know: the share of the pages that became new in these weeks,
 // orphans left out, that the crawl knows at their end. -v prints the table, with
-// FORAGE_SITES=all for one more budget, and for policies that leave most documents alone, too.
+// FORAGE_SITES=all for policies that leave most documents alone, too.
 func TestCoverageEstimate(t *testing.T) {
 	race.Skip(t)
 	policies := estimatePolicies()
@@ -110,7 +110,7 @@ func TestCoverageEstimate(t *testing.T) {
 			all := estimates(t, set)
 			for _, name := range policies {
 				held, windows := 0., 0.
-				for _, k := range estimateBudgets() {
+				for _, k := range estimateBudgets {
 					var truth, share, width, in float64
 					outcomes := all[estimateSetting{name, k}]
 					n := float64(len(outcomes))
@@ -139,13 +139,7 @@ func TestCoverageEstimate(t *testing.T) {
 	}
 }
 
-// estimateBudgets are those of TestCoverageEstimate: three, or four with FORAGE_SITES=all.
-func estimateBudgets() []int {
-	if os.Getenv("FORAGE_SITES") == "all" {
-		return []int{3, 10, 30, 100}
-	}
-	return []int{3, 10, 30}
-}
+var estimateBudgets = []int{3, 10, 30, 100}
 
 func estimatePolicies() []string {
 	policies := []string{"best", "round-robin"}
@@ -190,7 +184,7 @@ func watch(t *testing.T, set string) []watched {
 			_, weeks := s.recrawls(true)
 			at := watched{len(s.weeks), s.truth(weeks), map[estimateSetting]watchedRun{}}
 			for _, name := range estimatePolicies() {
-				budgets := estimateBudgets()
+				budgets := estimateBudgets
 				if name == "best" {
 					budgets = slices.Concat(timelyBudgets, budgets)
 				}
