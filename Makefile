@@ -1,4 +1,4 @@
-.PHONY: kinds seeds accept-formats bench-formats targets crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: kinds seeds accept-formats bench-formats targets beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -18,9 +18,13 @@ vuln: ## known vulnerabilities in what the program calls, as far as the Go vulne
 test:
 	go test ./...
 
+# A module of its own, which go ./... does not enter.
+beam: ## distributed/beam: gofmt, vet, staticcheck, tests
+	cd distributed/beam && go vet ./... && go run $(STATICCHECK) ./... && go test ./...
+
 # Packages that start goroutines or share memory among them. The lab and the programs that measure run
 # whole histories and sites, minutes under the detector, by what has tests of its own here.
-RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testdata '^[[:space:]]*go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' . | xargs -n 1 dirname | sort -u | \
+RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testdata --exclude-dir=distributed '^[[:space:]]*go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' . | xargs -n 1 dirname | sort -u | \
 	grep -vxE '\./(lab|internal/(crawlbench|realsites|scalebench|sitebench|software|watchbench))')
 # At its end each process waits for a second for late reports, and the tests start hundreds: not here.
 # Tests leave themselves out that take minutes (internal/race).
@@ -39,7 +43,7 @@ LATE = fuzz: elapsed: .*|--- FAIL: Fuzz[A-Za-z0-9_]* \(.*\)|    context deadline
 # standard library too, once more, and count there.
 fuzz: ## every fuzz target for FUZZTIME
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; cache=$$(go env GOCACHE)/fuzz/forage; \
-	for p in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
+	for p in $$(grep -rl --include='*_test.go' --exclude-dir=distributed '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
 		go test -c -gcflags='forage/...=-d=libfuzzer' -o "$$dir/fuzz.test" $$p || exit 1; \
 		for n in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$p/*_test.go); do \
 			echo "$$n ($$p)"; \

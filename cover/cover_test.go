@@ -148,6 +148,36 @@ func TestLevelsAgainstNaive(t *testing.T) {
 	}
 }
 
+// TestThresholds: they are the levels that the engine runs, from the first that a set reaches.
+func TestThresholds(t *testing.T) {
+	for _, tt := range []struct {
+		p       float64
+		largest uint64
+		want    []uint64
+	}{
+		{2, 0, nil}, {2, 1, []uint64{1}}, {2, 9, []uint64{8, 4, 2, 1}}, {1.5, 8, []uint64{8, 6, 4, 3, 2, 1}}, {10, 9, []uint64{1}},
+	} {
+		if got := cover.Thresholds(tt.p, tt.largest); !slices.Equal(got, tt.want) {
+			t.Errorf("p = %v, largest %d: %v, want %v", tt.p, tt.largest, got, tt.want)
+		}
+	}
+	r := rand.New(rand.NewPCG(17, 18))
+	for range 50 {
+		l, p := covertest.Random(r), 1.01+3*r.Float64()
+		var ran []float64
+		res, err := cover.SPGreedy(t.Context(), l, cover.Options{P: p, Progress: func(g cover.Progress) { ran = append(ran, math.Ceil(g.Threshold)) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := cover.Thresholds(p, res.Largest)
+		for _, threshold := range ran {
+			if !slices.Contains(known, uint64(threshold)) {
+				t.Errorf("p = %v, largest %d: a level from %v, not among %v", p, res.Largest, threshold, known)
+			}
+		}
+	}
+}
+
 // TestReadsBound is Lemma 3.2 of [ST15]: at most (2q−1)/(q−1)·M reads.
 func TestReadsBound(t *testing.T) {
 	for seed := range uint64(20) {

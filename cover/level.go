@@ -87,3 +87,22 @@ func (l *ladder) next(best float64, weighted bool) (lv level, ok bool) {
 	}
 	return level{}, false
 }
+
+// Thresholds returns the gains ⌈p^j⌉ from which SPGreedy takes sets, level by level, for a family
+// whose largest set has so many elements: descending, each once, the last 1; none where largest
+// is 0. p is above 1. It is for who runs the levels elsewhere and wants the same cover.
+func Thresholds(p float64, largest uint64) []uint64 {
+	if largest == 0 {
+		return nil
+	}
+	o := Options{P: p}
+	l := o.newLadder(NameSPGreedy, 1, float64(largest))
+	var gains []uint64
+	for {
+		lv, ok := l.next(float64(largest), false)
+		if !ok {
+			return gains
+		}
+		gains = append(gains, uint64(lv.count))
+	}
+}

@@ -130,6 +130,40 @@ var modules = map[string]string{
 	"github.com/rogpeppe/go-internal":     "script tests of the whole program",
 }
 
+// apart are the modules inside this one, which import it and what it must not depend on.
+var apart = map[string]string{"distributed/beam": "github.com/apache/beam"}
+
+// TestModulesApart: what a module of its own brings with it is nowhere among what the program is built
+// from, not even indirectly, and go ./... does not enter it.
+func TestModulesApart(t *testing.T) {
+	root := shared.Root(t)
+	cmd := exec.Command("go", "list", "-m", "all")
+	cmd.Dir = root
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph := string(out)
+	if !strings.Contains(graph, "github.com/spf13/cobra ") {
+		t.Fatalf("no list of modules: %.200q", graph)
+	}
+	for dir, brings := range apart {
+		file, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dir), "go.mod"))
+		if err != nil || !bytes.HasPrefix(file, []byte("module forage/"+dir+"\n")) || !bytes.Contains(file, []byte(brings)) {
+			t.Errorf("%s is no module of its own that requires %s: %v", dir, brings, err)
+		}
+		if strings.Contains(graph, brings) {
+			t.Errorf("%s is among the modules of the program", brings)
+		}
+		for _, p := range packages(t) {
+			if p.ImportPath == "forage/"+dir || strings.HasPrefix(p.ImportPath, "forage/"+dir+"/") {
+				t.Errorf("%s is part of the program's module", p.ImportPath)
+			}
+		}
+	}
+}
+
 // decisions are pure: they open no socket and no file, read no clock, and use no global chance.
 var decisions = []string{"adopt", "seed", "explore", "explore/yield", "revisit", "revisit/paper", "retain", "cover"}
 

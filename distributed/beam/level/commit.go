@@ -1,0 +1,173 @@
+package level
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"forage/distributed/beam/shard"
+)
+
+// Committed is what the reducer made of a level.
+type Committed struct {
+	Level     int            `json:"level"`
+	Threshold uint64         `json:"threshold"`
+	Taken     uint64         `json:"taken"`           // sets
+	Gained    uint64         `json:"gained"`          // elements
+	Picks     *shard.File    `json:"picks,omitempty"` // nil: no set was taken
+	Cover     *shard.File    `json:"bits,omitempty"`  // what is covered now
+	Residuals [][]shard.File `json:"residuals"`       // by shard, of mappers and reducer
+	Counts    Counts         `json:"counts"`          // of mappers and reducer
+	Fault     string         `json:"fault,omitempty"` // what is wrong with the input; nothing else counts then
+}
+
+// Commit takes sets from what the mappers left, records being the names of what Map returned, one
+// a shard of the plan, and returns the name of its own record, a Committed. First the sets that
+// mappers took, shard by shard, then the candidates in ascending order, each if it still reaches
+// the threshold: lines 6 to 10 of [ST15, Alg. 5]. Two records of a shard come of attempts that
+// both ended, and say the same: the first by name counts. Time is linear in what the mappers
+// wrote, memory a bit an element.
+func Commit(p *Place, in *Input, records []string) (name string, err error) {
+	plan, _ := in.State.Plan(in.Manifest.Largest)
+	mapped := make([]*Mapped, len(in.Manifest.Shards))
+	slices.Sort(records)
+	for _, record := range records {
+		m := &Mapped{}
+		if _, err := shard.ReadRecord(filepath.Join(p.Dir, record), m); err != nil {
+			return "", err
+		}
+		if m.Fault != "" {
+			return p.writeRecord("commit", &Committed{Level: p.Level, Fault: m.Fault})
+		}
+		if mapped[m.Shard] == nil {
+			mapped[m.Shard] = m
+		}
+	}
+	for _, i := range plan.Shards {
+		if mapped[i] == nil {
+			return "", fmt.Errorf("level %d: nothing came of shard %d", p.Level, i)
+		}
+	}
+	x := &reducer{place: p, plan: plan, bits: slices.Clone(in.Bits), out: outputs{place: p}}
+	defer x.out.discard()
+	x.made = Committed{Level: p.Level, Threshold: plan.Threshold, Cover: in.State.Cover, Residuals: make([][]shard.File, len(mapped))}
+	var damaged *shard.Error
+	switch err := x.reduce(mapped); {
+	case errors.As(err, &damaged):
+		return p.writeRecord("commit", &Committed{Level: p.Level, Fault: damaged.Error()})
+	case err != nil:
+		return "", err
+	}
+	if x.made.Taken > 0 {
+		picks, err := p.writeFile(p.name("picks"), x.picks)
+		if err != nil {
+			return "", err
+		}
+		bits, err := p.writeFile(p.name("bits"), x.bits.encode())
+		if err != nil {
+			return "", err
+		}
+		x.made.Picks, x.made.Cover = &picks, &bits
+	}
+	return p.writeRecord("commit", &x.made)
+}
+
+// FindCommitted returns what the reducer of a level recorded in a folder, in an attempt whose name
+// begins with run; nil: there is nothing. Attempts that both ended say the same.
+func FindCommitted(dir string, number int, run string) (*Committed, error) {
+	p := Place{Level: number, Attempt: run}
+	names, err := begun(dir, p.name("commit"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		c := &Committed{}
+		_, err := shard.ReadRecord(name, c)
+		var damaged *shard.Error
+		switch {
+		case errors.As(err, &damaged):
+			continue // of an attempt that did not come to its end
+		case err != nil:
+			return nil, err
+		}
+		return c, nil
+	}
+	return nil, nil
+}
+
+type reducer struct {
+	place *Place
+	plan  Plan
+	bits  Bits
+	picks []byte // set and gain of each, as varints
+	out   outputs
+	made  Committed
+	left  []uint64
+}
+
+func (x *reducer) reduce(mapped []*Mapped) error {
+	for _, m := range mapped {
+		if m == nil {
+			continue
+		}
+		x.made.Counts.add(m.Counts)
+		x.made.Residuals[m.Shard] = m.Residuals
+		if m.Taken == nil {
+			continue
+		}
+		before := x.made.Taken
+		if err := x.read(*m.Taken, x.take); err != nil {
+			return err
+		}
+		x.made.Counts.Local += x.made.Taken - before
+	}
+	for _, m := range mapped {
+		if m == nil || m.Candidates == nil {
+			continue
+		}
+		err := x.read(*m.Candidates, func(set uint64, elements []uint64) error {
+			x.left = x.bits.rest(x.left[:0], elements)
+			switch {
+			case uint64(len(x.left)) >= x.plan.Threshold:
+				return x.take(set, x.left)
+			case len(x.left) == 0:
+				return nil
+			}
+			return x.out.put(fmt.Sprintf("shard-%05d-fell-%s", m.Shard, residual(x.plan.Buckets, x.left)), set, x.left)
+		})
+		if err != nil {
+			return err
+		}
+		err = x.out.close(func(_ string, f shard.File) {
+			x.made.Counts.Written += f.Bytes
+			x.made.Residuals[m.Shard] = append(x.made.Residuals[m.Shard], f)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read calls visit for the sets of a file.
+func (x *reducer) read(f shard.File, visit func(set uint64, elements []uint64) error) error {
+	x.made.Counts.Read += f.Bytes
+	x.made.Counts.Reads += f.Elements
+	return shard.Merge([]shard.Located{x.place.locate(f)}, visit)
+}
+
+// take chooses a set, unless sets that other mappers took have covered all that it adds.
+func (x *reducer) take(set uint64, elements []uint64) error {
+	x.left = x.bits.rest(x.left[:0], elements)
+	if len(x.left) == 0 {
+		return nil
+	}
+	x.bits.cover(x.left)
+	x.picks = binary.AppendUvarint(x.picks, set)
+	x.picks = binary.AppendUvarint(x.picks, uint64(len(x.left)))
+	x.made.Taken++
+	x.made.Gained += uint64(len(x.left))
+	return nil
+}

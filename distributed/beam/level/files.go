@@ -1,0 +1,195 @@
+package level
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"forage/distributed/beam/shard"
+)
+
+// levelPrefix begins the names of what levels write.
+const levelPrefix = "level-"
+
+// A Place is where a level runs: the two folders, and the attempt, whose name no other has.
+type Place struct {
+	Shards  string // folder of the shards
+	Dir     string // of the state
+	Level   int    // number of the level, from 1
+	Attempt string
+}
+
+// name returns the name of a file of this attempt.
+func (p *Place) name(what string) string {
+	return fmt.Sprintf("%s%05d-%s-%s", levelPrefix, p.Level, what, p.Attempt)
+}
+
+// locate tells in which folder a file of sets lies.
+func (p *Place) locate(f shard.File) shard.Located {
+	if strings.ContainsRune(f.Name, filepath.Separator) {
+		return shard.Located{Dir: p.Shards, File: f}
+	}
+	return shard.Located{Dir: p.Dir, File: f}
+}
+
+// writeFile writes b to a new file of this attempt.
+func (p *Place) writeFile(name string, b []byte) (shard.File, error) {
+	f, err := os.OpenFile(filepath.Join(p.Dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return shard.File{}, err
+	}
+	_, err = f.Write(b)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return shard.File{Name: name, Bytes: uint64(len(b)), Sum: sum(b)}, err
+}
+
+// writeRecord writes a record as a new file of this attempt and returns its name.
+func (p *Place) writeRecord(what string, v any) (name string, err error) {
+	b, err := shard.Encode(v)
+	if err != nil {
+		return "", err
+	}
+	name = p.name(what) + ".json"
+	_, err = p.writeFile(name, b)
+	return name, err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// readFile reads a file that writeFile wrote.
+func readFile(dir string, f shard.File) ([]byte, error) {
+	path := filepath.Join(dir, f.Name)
+	b, err := os.ReadFile(path)
+	if err == nil && (uint64(len(b)) != f.Bytes || sum(b) != f.Sum) {
+		err = &shard.Error{File: path, What: fmt.Sprintf("the file was cut short or changed: %d bytes with checksum %08x, want %d with %08x", len(b), sum(b), f.Bytes, f.Sum)}
+	}
+	return b, err
+}
+
+// Bits are what is covered: a bit an element.
+type Bits []uint64
+
+// ReadBits returns what is covered of n elements in a state.
+func (s *State) ReadBits(dir string, n uint64) (Bits, error) {
+	bits := make(Bits, (n+63)/64)
+	if s.Cover == nil {
+		return bits, nil
+	}
+	b, err := readFile(dir, *s.Cover)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) != 8*len(bits) {
+		return nil, &shard.Error{File: filepath.Join(dir, s.Cover.Name), What: fmt.Sprintf("%d bytes, want %d for %d elements", len(b), 8*len(bits), n)}
+	}
+	for i := range bits {
+		bits[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return bits, nil
+}
+
+func (b Bits) encode() []byte {
+	out := make([]byte, 0, 8*len(b))
+	for _, w := range b {
+		out = binary.LittleEndian.AppendUint64(out, w)
+	}
+	return out
+}
+
+// rest appends the elements that are not covered to to.
+func (b Bits) rest(to, elements []uint64) []uint64 {
+	for _, e := range elements {
+		if b[e/64]>>(e%64)&1 == 0 {
+			to = append(to, e)
+		}
+	}
+	return to
+}
+
+// cover marks elements.
+func (b Bits) cover(elements []uint64) {
+	for _, e := range elements {
+		b[e/64] |= 1 << (e % 64)
+	}
+}
+
+// EachPick calls visit for the sets that were taken, in order, with their gains.
+func (s *State) EachPick(dir string, visit func(set, gain uint64) error) error {
+	for _, f := range s.Picks {
+		if err := eachPick(dir, f, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachPick(dir string, f shard.File, visit func(set, gain uint64) error) error {
+	b, err := readFile(dir, f)
+	if err != nil {
+		return err
+	}
+	for len(b) > 0 {
+		set, n := binary.Uvarint(b)
+		gain, m := binary.Uvarint(b[max(n, 0):])
+		if n <= 0 || m <= 0 {
+			return &shard.Error{File: filepath.Join(dir, f.Name), What: "a number is cut short"}
+		}
+		b = b[n+m:]
+		if err := visit(set, gain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outputs are the files of sets that an attempt writes, opened when the first set comes.
+type outputs struct {
+	place *Place
+	open  map[string]*shard.Writer
+	order []string
+}
+
+func (o *outputs) put(what string, set uint64, elements []uint64) error {
+	w := o.open[what]
+	if w == nil {
+		var err error
+		if w, err = shard.Create(o.place.Dir, o.place.name(what)+".sets"); err != nil {
+			return err
+		}
+		if o.open == nil {
+			o.open = map[string]*shard.Writer{}
+		}
+		o.open[what] = w
+		o.order = append(o.order, what)
+	}
+	return w.Put(set, elements)
+}
+
+// close ends the files and calls done for each, in the order in which they were begun.
+func (o *outputs) close(done func(what string, f shard.File)) error {
+	for _, what := range o.order {
+		w := o.open[what]
+		delete(o.open, what)
+		f, err := w.Close(false)
+		if err != nil {
+			return err
+		}
+		done(what, f)
+	}
+	o.order = nil
+	return nil
+}
+
+// discard removes what has not been closed.
+func (o *outputs) discard() {
+	for _, w := range o.open {
+		w.Discard()
+	}
+}

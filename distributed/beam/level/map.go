@@ -1,0 +1,146 @@
+package level
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"forage/distributed/beam/shard"
+)
+
+// Mapped is what a mapper made of a shard.
+type Mapped struct {
+	Shard      int          `json:"shard"`
+	Taken      *shard.File  `json:"taken,omitempty"`      // sets that the mapper took, what they added; form Local only
+	Candidates *shard.File  `json:"candidates,omitempty"` // sets that reach the threshold: their residuals
+	Residuals  []shard.File `json:"residuals,omitempty"`  // those of the sets that do not
+	Counts     Counts       `json:"counts"`
+	Fault      string       `json:"fault,omitempty"` // what is wrong with the input; nothing else is set then
+}
+
+// Input is what a level reads: the family, the state before it and what is covered then. Map and
+// Commit change none of it.
+type Input struct {
+	Manifest *shard.Manifest
+	State    *State
+	Bits     Bits
+}
+
+// Map looks at the sets of a shard that may reach the threshold and returns the name of the
+// record of what it made of them, a Mapped. Time is linear in what it reads; memory a block a
+// file, and in form Local a bit for each element of the mapper's own part.
+func Map(p *Place, in *Input, i int) (name string, err error) {
+	plan, _ := in.State.Plan(in.Manifest.Largest)
+	x := &mapper{place: p, plan: plan, in: in, out: outputs{place: p}, made: Mapped{Shard: i}}
+	defer x.out.discard()
+	if in.State.Form == Local {
+		first, end := in.Manifest.Own(i)
+		x.own = &part{first, end, make(Bits, (end-first+63)/64)}
+	}
+	var files []shard.Located
+	for _, f := range in.State.inputs(i, plan.Threshold) {
+		x.made.Counts.Read += f.Bytes
+		files = append(files, p.locate(f))
+	}
+	var damaged *shard.Error
+	switch err := shard.Merge(files, x.visit); {
+	case errors.As(err, &damaged):
+		// To try again would find the same: the fault is a result, which the driver is told.
+		return p.writeRecord(x.what("map"), &Mapped{Shard: i, Fault: damaged.Error()})
+	case err != nil:
+		return "", err
+	}
+	err = x.out.close(func(what string, f shard.File) {
+		x.made.Counts.Written += f.Bytes
+		switch what {
+		case x.what("take"):
+			x.made.Taken = &f
+		case x.what("pass"):
+			x.made.Candidates = &f
+		default:
+			x.made.Residuals = append(x.made.Residuals, f)
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	return p.writeRecord(x.what("map"), &x.made)
+}
+
+// part are the elements that belong to a mapper, and those of them that its picks covered.
+type part struct {
+	first, end uint64
+	covered    Bits
+}
+
+// gain returns how many of the elements belong to the part and are not covered.
+func (o *part) gain(elements []uint64) (gain uint64) {
+	for _, e := range elements {
+		if e >= o.first && e < o.end && o.covered[(e-o.first)/64]>>((e-o.first)%64)&1 == 0 {
+			gain++
+		}
+	}
+	return gain
+}
+
+func (o *part) cover(elements []uint64) {
+	for _, e := range elements {
+		if e >= o.first && e < o.end {
+			o.covered[(e-o.first)/64] |= 1 << ((e - o.first) % 64)
+		}
+	}
+}
+
+// rest drops the elements of the part that its picks covered.
+func (o *part) rest(elements []uint64) []uint64 {
+	left := elements[:0]
+	for _, e := range elements {
+		if e < o.first || e >= o.end || o.covered[(e-o.first)/64]>>((e-o.first)%64)&1 == 0 {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+type mapper struct {
+	place *Place
+	plan  Plan
+	in    *Input
+	own   *part // form Local only
+	out   outputs
+	made  Mapped
+	left  []uint64
+}
+
+// what returns the name of a kind of file of the shard.
+func (x *mapper) what(kind string) string { return fmt.Sprintf("shard-%05d-%s", x.made.Shard, kind) }
+
+func (x *mapper) visit(set uint64, elements []uint64) error {
+	sh := &x.in.Manifest.Shards[x.made.Shard]
+	if set < sh.First || set >= sh.End || elements[len(elements)-1] >= x.in.Manifest.Elements {
+		return &shard.Error{File: filepath.Join(x.place.Shards, sh.Name), What: fmt.Sprintf("it holds set %d with element %d, want sets from %d to %d and elements below %d", set, elements[len(elements)-1], sh.First, sh.End-1, x.in.Manifest.Elements)}
+	}
+	x.made.Counts.Reads += uint64(len(elements))
+	x.left = x.in.Bits.rest(x.left[:0], elements)
+	reaches := func() bool { return uint64(len(x.left)) >= x.plan.Threshold }
+	if x.own != nil && reaches() {
+		if x.own.gain(x.left) >= x.plan.Threshold {
+			err := x.out.put(x.what("take"), set, x.left)
+			x.own.cover(x.left)
+			return err
+		}
+		x.left = x.own.rest(x.left)
+	}
+	switch {
+	case len(x.left) == 0:
+		return nil
+	case reaches():
+		return x.out.put(x.what("pass"), set, x.left)
+	}
+	return x.out.put(x.what(residual(x.plan.Buckets, x.left)), set, x.left)
+}
+
+// residual names the file of the bucket that what is left of a set falls to.
+func residual(buckets, left []uint64) string {
+	return fmt.Sprintf("gain-%d", buckets[bucket(buckets, uint64(len(left)))])
+}

@@ -1,0 +1,126 @@
+// Package pipeline runs a set cover over shards on Apache Beam, a pipeline a level.
+//
+// An element is the path of a shard, never a set: the mappers read and write the sets themselves,
+// in a folder that all machines see, and hand on the names of their records. Run is the driver: it
+// starts the pipeline of each level, finds the record of the reducer and saves the state, from
+// which it goes on after a kill.
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"forage/distributed/beam/level"
+	"forage/distributed/beam/shard"
+)
+
+func init() {
+	beam.RegisterDoFn(&mapFn{})
+	beam.RegisterDoFn(&commitFn{})
+}
+
+// A Job is one level as the workers are told of it.
+type Job struct {
+	Shards string // folder of the shards
+	Dir    string // of the state
+	Level  int    // from 1
+	Run    string // names the driver's try
+}
+
+// place returns where a new attempt runs.
+func (j *Job) place() *level.Place {
+	var b [6]byte
+	rand.Read(b[:])
+	return &level.Place{Shards: j.Shards, Dir: j.Dir, Level: j.Level, Attempt: j.Run + "-" + hex.EncodeToString(b[:])}
+}
+
+// build returns the pipeline of the level.
+func (j *Job) build(shards []string) *beam.Pipeline {
+	p, s := beam.NewPipelineWithRoot()
+	paths := beam.Reshuffle(s, beam.CreateList(s, shards)) // else one worker had all of them
+	records := beam.ParDo(s, &mapFn{*j}, paths)
+	beam.ParDo0(s, &commitFn{*j}, beam.GroupByKey(s, records))
+	return p
+}
+
+// mapFn looks at the sets of a shard.
+type mapFn struct{ Job Job }
+
+// ProcessElement emits the name of the record of what it made of the shard at path.
+func (f *mapFn) ProcessElement(_ context.Context, path string, emit func(int, string)) error {
+	in, err := input(&f.Job)
+	if err != nil {
+		return fault(err)
+	}
+	i := slices.IndexFunc(in.Manifest.Shards, func(s shard.Shard) bool { return s.Name == filepath.Base(path) })
+	if i < 0 {
+		return fault(fmt.Errorf("%s: the manifest names no such shard", path))
+	}
+	record, err := level.Map(f.Job.place(), in, i)
+	if err != nil {
+		return fault(err)
+	}
+	emit(0, record)
+	return nil
+}
+
+// commitFn takes sets from what the mappers left.
+type commitFn struct{ Job Job }
+
+// ProcessElement reads the names of the mappers' records, once, and writes the record of the level.
+func (f *commitFn) ProcessElement(_ context.Context, _ int, records func(*string) bool) error {
+	in, err := input(&f.Job)
+	if err != nil {
+		return fault(err)
+	}
+	var names []string
+	for name := ""; records(&name); {
+		names = append(names, name)
+	}
+	_, err = level.Commit(f.Job.place(), in, names)
+	return fault(err)
+}
+
+// held is the input of the level that this process works on: it is read once, and all bundles
+// share it.
+var held struct {
+	sync.Mutex
+	job Job
+	in  *level.Input
+}
+
+// input returns what the level reads.
+func input(j *Job) (*level.Input, error) {
+	held.Lock()
+	defer held.Unlock()
+	if held.in != nil && held.job == *j {
+		return held.in, nil
+	}
+	in := &level.Input{Manifest: &shard.Manifest{}, State: &level.State{}}
+	_, err := shard.ReadRecord(filepath.Join(j.Shards, shard.ManifestName), in.Manifest)
+	if err == nil {
+		_, err = shard.ReadRecord(level.StatePath(j.Dir, j.Level-1), in.State)
+	}
+	if err == nil {
+		in.Bits, err = in.State.ReadBits(j.Dir, in.Manifest.Elements)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		host, _ := os.Hostname()
+		return nil, fmt.Errorf("the worker on %s does not see the shared folder: %w; every machine must have %s and %s under these paths", host, err, j.Shards, j.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	held.job, held.in = *j, in
+	return in, nil
+}

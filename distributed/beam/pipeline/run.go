@@ -1,0 +1,170 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"forage/distributed/beam/level"
+	"forage/distributed/beam/shard"
+	"forage/internal/atomicfile"
+	"forage/internal/filelock"
+)
+
+// Options say what is to be covered, and how.
+type Options struct {
+	Shards string // folder that shard.Write made; absolute
+	Dir    string // folder of the state, absolute; made if it is not there
+	P      float64
+	Form   level.Form
+	Runner Runner
+
+	Progress func(Progress) // if set, called before and after each level
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Level     int // from 1
+	Threshold uint64
+	Shards    int    // that the level reads
+	Done      bool   // the level is complete
+	Taken     uint64 // sets, of all levels so far
+	Covered   uint64 // elements
+}
+
+// A Result is a cover, and what it took.
+type Result struct {
+	Manifest *shard.Manifest
+	State    *level.State // after the last level
+	Resumed  int          // levels that an earlier run had done
+}
+
+// An InputError says that what the user gave is wrong, and not that the run failed.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return e.Err.Error() }
+func (e *InputError) Unwrap() error { return e.Err }
+
+// Run covers the family in a folder of shards. It goes on where an earlier run with the same state
+// folder stopped: at the last level that was complete. Errors: *InputError for what is wrong with
+// the input, the state or the endpoint; of the runner; of the disk; of ctx. After each of them a
+// new run goes on.
+func Run(ctx context.Context, o Options) (r *Result, err error) {
+	m, err := shard.Open(o.Shards)
+	if err != nil {
+		return nil, badFile(err)
+	}
+	if err := atomicfile.Folder(o.Dir); err != nil {
+		return nil, err
+	}
+	unlock, err := lock(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	s, err := begin(&o, m)
+	if err != nil {
+		return nil, err
+	}
+	r = &Result{Manifest: m, Resumed: s.Levels}
+	for {
+		plan, ok := s.Plan(m.Largest)
+		if !ok {
+			r.State = s
+			return r, nil
+		}
+		progress := Progress{s.Levels + 1, plan.Threshold, len(plan.Shards), false, s.Taken, s.Covered}
+		o.tell(progress)
+		c, err := o.level(ctx, m, s, &plan)
+		if err != nil {
+			return nil, err
+		}
+		s = s.After(c)
+		if err := s.Save(o.Dir); err != nil {
+			return nil, err
+		}
+		progress.Done, progress.Taken, progress.Covered = true, s.Taken, s.Covered
+		o.tell(progress)
+	}
+}
+
+func (o *Options) tell(p Progress) {
+	if o.Progress != nil {
+		o.Progress(p)
+	}
+}
+
+// badFile makes an error about a file that is not what it should be one of the input.
+func badFile(err error) error {
+	var damaged *shard.Error
+	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) {
+		return &InputError{err}
+	}
+	return err
+}
+
+// lock keeps a second driver away from the folder of a state.
+func lock(dir string) (unlock func() error, err error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Try(f, true); err != nil {
+		f.Close()
+		if errors.Is(err, filelock.ErrLocked) {
+			return nil, &InputError{fmt.Errorf("%s: another run works on it", dir)}
+		}
+		return nil, err
+	}
+	return f.Close, nil
+}
+
+// begin returns the state to go on from.
+func begin(o *Options, m *shard.Manifest) (*level.State, error) {
+	s, err := level.Latest(o.Dir)
+	if err != nil {
+		return nil, badFile(err)
+	}
+	switch {
+	case s == nil:
+		s = level.Begin(m, o.P, o.Form)
+		return s, s.Save(o.Dir)
+	case s.Shards != m.Sum:
+		return nil, &InputError{fmt.Errorf("%s is the state of a cover of other shards than those in %s: remove it, or name another folder", o.Dir, o.Shards)}
+	case s.P != o.P || s.Form != o.Form:
+		return nil, &InputError{fmt.Errorf("%s is the state of a cover with p = %v in form %s, not p = %v in form %s: name another folder", o.Dir, s.P, s.Form, o.P, o.Form)}
+	}
+	return s, nil
+}
+
+// level runs the pipeline of the level after s and returns what the reducer made of it.
+func (o *Options) level(ctx context.Context, m *shard.Manifest, s *level.State, plan *level.Plan) (*level.Committed, error) {
+	var b [6]byte
+	rand.Read(b[:])
+	job := Job{o.Shards, o.Dir, s.Levels + 1, hex.EncodeToString(b[:])}
+	var shards []string
+	for _, i := range plan.Shards {
+		shards = append(shards, filepath.Join(o.Shards, m.Shards[i].Name))
+	}
+	if err := o.Runner.Run(ctx, job.build(shards)); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("level %d, gains from %d: %w; run it again to go on from there", job.Level, plan.Threshold, said(err))
+	}
+	c, err := level.FindCommitted(o.Dir, job.Level, job.Run)
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return nil, fmt.Errorf("level %d: the runner says that the job is done, and %s holds no record of it: does every worker see this folder, and not another under the same path?", job.Level, o.Dir)
+	case c.Fault != "":
+		return nil, &InputError{fmt.Errorf("level %d: %s", job.Level, c.Fault)}
+	}
+	return c, nil
+}

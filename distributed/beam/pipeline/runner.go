@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+)
+
+// A Runner runs a pipeline to its end.
+type Runner interface {
+	Run(ctx context.Context, p *beam.Pipeline) error
+}
+
+// Init prepares Beam; it must come first in main. Where the arguments are those that a runner
+// starts a worker with, it is that worker and does not return. What Beam and its runner log goes
+// to log, nil for nowhere.
+func Init(args []string, log io.Writer) {
+	if len(args) > 0 && strings.HasPrefix(strings.TrimLeft(args[0], "-"), "worker") {
+		flag.Parse()
+		beam.Init()
+		os.Exit(0)
+	}
+	flag.CommandLine.Parse(nil) // Beam's flags are not ours
+	beam.Init()
+	Log(log)
+}
+
+// Log sends what Beam and its runner log to w, nil for nowhere.
+func Log(w io.Writer) {
+	if w == nil {
+		w = io.Discard
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(w, nil)))
+}
+
+// Prism is the runner that comes with Beam's SDK. It runs in this process and needs nothing.
+type Prism struct{}
+
+// Run implements Runner.
+func (Prism) Run(ctx context.Context, p *beam.Pipeline) error {
+	_, err := prism.Execute(ctx, p)
+	return err
+}
+
+// Portable is a runner behind a job server, such as Flink's or Spark's.
+type Portable struct {
+	Endpoint    string // HOST:PORT of the job server
+	Environment string // how workers are started: LOOPBACK (in this process) or EXTERNAL (by a pool)
+	Pool        string // HOST:PORT of the pool, for EXTERNAL
+}
+
+// answerTime is how long a job server may take to say that it is one.
+const answerTime = 5 * time.Second
+
+// Check asks the job server whether it is there; what it finds is an *InputError.
+func (r *Portable) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", r.Endpoint)
+	if err != nil {
+		return &InputError{fmt.Errorf("no job server answers at %s: %w", r.Endpoint, err)}
+	}
+	conn.Close()
+	cc, err := grpc.NewClient(r.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return &InputError{fmt.Errorf("%s: %w", r.Endpoint, err)}
+	}
+	defer cc.Close()
+	_, err = jobpb.NewJobServiceClient(cc).GetJobs(ctx, &jobpb.GetJobsRequest{})
+	if err != nil && status.Code(err) != codes.Unimplemented {
+		return &InputError{fmt.Errorf("what answers at %s is no job server of Beam: %s", r.Endpoint, status.Convert(err).Message())}
+	}
+	return nil
+}
+
+// Run implements Runner.
+func (r *Portable) Run(ctx context.Context, p *beam.Pipeline) error {
+	if err := r.Check(ctx); err != nil {
+		return err
+	}
+	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig = r.Endpoint, r.Environment, r.Pool
+	_, err := universal.Execute(ctx, p)
+	return err
+}
