@@ -20,7 +20,7 @@ test:
 
 # A module of its own, which go ./... does not enter.
 beam: ## distributed/beam: gofmt, vet, staticcheck, tests
-	cd distributed/beam && go vet ./... && go run $(STATICCHECK) ./... && go test ./...
+	cd distributed/beam && go vet ./... && go run $(STATICCHECK) ./... && FORAGE_SHARED="$${FORAGE_SHARED:-$(CURDIR)/../shared}" go test ./...
 
 # Packages that start goroutines or share memory among them. The lab and the programs that measure run
 # whole histories and sites, minutes under the detector, by what has tests of its own here.

@@ -50,7 +50,7 @@ func Commit(p *Place, in *Input, records []string) (name string, err error) {
 			return "", fmt.Errorf("level %d: nothing came of shard %d", p.Level, i)
 		}
 	}
-	x := &reducer{place: p, plan: plan, bits: slices.Clone(in.Bits), out: outputs{place: p}}
+	x := &reducer{place: p, plan: plan, bits: slices.Clone(in.Bits), out: newOutputs(p, plan.Buckets)}
 	defer x.out.discard()
 	x.made = Committed{Level: p.Level, Threshold: plan.Threshold, Cover: in.State.Cover, Residuals: make([][]shard.File, len(mapped))}
 	var damaged *shard.Error
@@ -135,12 +135,12 @@ func (x *reducer) reduce(mapped []*Mapped) error {
 			case len(x.left) == 0:
 				return nil
 			}
-			return x.out.put(fmt.Sprintf("shard-%05d-fell-%s", m.Shard, residual(x.plan.Buckets, x.left)), set, x.left)
+			return x.out.residual(m.Shard, set, x.left)
 		})
 		if err != nil {
 			return err
 		}
-		err = x.out.close(func(_ string, f shard.File) {
+		err = x.out.close(func(_ int, f shard.File) {
 			x.made.Counts.Written += f.Bytes
 			x.made.Residuals[m.Shard] = append(x.made.Residuals[m.Shard], f)
 		})
@@ -155,6 +155,7 @@ func (x *reducer) reduce(mapped []*Mapped) error {
 func (x *reducer) read(f shard.File, visit func(set uint64, elements []uint64) error) error {
 	x.made.Counts.Read += f.Bytes
 	x.made.Counts.Reads += f.Elements
+	x.made.Counts.Reduced += f.Elements
 	return shard.Merge([]shard.Located{x.place.locate(f)}, visit)
 }
 

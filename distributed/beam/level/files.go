@@ -149,47 +149,72 @@ func eachPick(dir string, f shard.File, visit func(set, gain uint64) error) erro
 	return nil
 }
 
+// Kinds of files of sets; those from 0 on are residuals, by the number of their bucket.
+const (
+	taken      = -2 // by a mapper
+	candidates = -1
+)
+
 // outputs are the files of sets that an attempt writes, opened when the first set comes.
 type outputs struct {
-	place *Place
-	open  map[string]*shard.Writer
-	order []string
+	place   *Place
+	buckets []uint64        // the least gains of the levels
+	open    []*shard.Writer // by kind, from taken on
 }
 
-func (o *outputs) put(what string, set uint64, elements []uint64) error {
-	w := o.open[what]
+func newOutputs(p *Place, buckets []uint64) outputs {
+	return outputs{p, buckets, make([]*shard.Writer, len(buckets)-taken)}
+}
+
+// put writes a set to the file of a kind, which names the shard.
+func (o *outputs) put(sh, kind int, set uint64, elements []uint64) error {
+	w := o.open[kind-taken]
 	if w == nil {
+		what := fmt.Sprintf("shard-%05d-", sh)
+		switch kind {
+		case taken:
+			what += "taken"
+		case candidates:
+			what += "candidates"
+		default:
+			what += fmt.Sprintf("gain-%d", o.buckets[kind])
+		}
 		var err error
 		if w, err = shard.Create(o.place.Dir, o.place.name(what)+".sets"); err != nil {
 			return err
 		}
-		if o.open == nil {
-			o.open = map[string]*shard.Writer{}
-		}
-		o.open[what] = w
-		o.order = append(o.order, what)
+		o.open[kind-taken] = w
 	}
 	return w.Put(set, elements)
 }
 
-// close ends the files and calls done for each, in the order in which they were begun.
-func (o *outputs) close(done func(what string, f shard.File)) error {
-	for _, what := range o.order {
-		w := o.open[what]
-		delete(o.open, what)
+// residual writes what is left of a set, which is something, to the file of the bucket that it
+// falls to.
+func (o *outputs) residual(sh int, set uint64, left []uint64) error {
+	return o.put(sh, bucket(o.buckets, uint64(len(left))), set, left)
+}
+
+// close ends the files and calls done for each.
+func (o *outputs) close(done func(kind int, f shard.File)) error {
+	for i, w := range o.open {
+		if w == nil {
+			continue
+		}
+		o.open[i] = nil
 		f, err := w.Close(false)
 		if err != nil {
 			return err
 		}
-		done(what, f)
+		done(i+taken, f)
 	}
-	o.order = nil
 	return nil
 }
 
 // discard removes what has not been closed.
 func (o *outputs) discard() {
 	for _, w := range o.open {
-		w.Discard()
+		if w != nil {
+			w.Discard()
+		}
 	}
 }

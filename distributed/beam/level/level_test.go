@@ -264,7 +264,7 @@ func TestClean(t *testing.T) {
 // TestFault: damage that a mapper or the reducer finds becomes a record of the level that says so.
 func TestFault(t *testing.T) {
 	l := covertest.Large(rand.New(rand.NewPCG(15, 16)), 500, 300)
-	for _, kind := range []string{"size-", "-pass-"} {
+	for _, kind := range []string{"size-", "-candidates-"} {
 		f := write(t, l, 2, 2)
 		dir := t.TempDir()
 		s := level.Begin(f.m, 2, level.Reducer)
@@ -306,8 +306,8 @@ func TestFault(t *testing.T) {
 			}
 			records = append(records, record)
 		}
-		if kind == "-pass-" {
-			damage(filepath.Join(dir, "*-pass-*"))
+		if kind == "-candidates-" {
+			damage(filepath.Join(dir, "*-candidates-*"))
 		}
 		if _, err := level.Commit(place("c"), in, records); err != nil {
 			t.Fatal(err)

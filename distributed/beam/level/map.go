@@ -31,7 +31,7 @@ type Input struct {
 // file, and in form Local a bit for each element of the mapper's own part.
 func Map(p *Place, in *Input, i int) (name string, err error) {
 	plan, _ := in.State.Plan(in.Manifest.Largest)
-	x := &mapper{place: p, plan: plan, in: in, out: outputs{place: p}, made: Mapped{Shard: i}}
+	x := &mapper{place: p, plan: plan, in: in, out: newOutputs(p, plan.Buckets), made: Mapped{Shard: i}}
 	defer x.out.discard()
 	if in.State.Form == Local {
 		first, end := in.Manifest.Own(i)
@@ -46,16 +46,16 @@ func Map(p *Place, in *Input, i int) (name string, err error) {
 	switch err := shard.Merge(files, x.visit); {
 	case errors.As(err, &damaged):
 		// To try again would find the same: the fault is a result, which the driver is told.
-		return p.writeRecord(x.what("map"), &Mapped{Shard: i, Fault: damaged.Error()})
+		return p.writeRecord(fmt.Sprintf("shard-%05d-mapped", i), &Mapped{Shard: i, Fault: damaged.Error()})
 	case err != nil:
 		return "", err
 	}
-	err = x.out.close(func(what string, f shard.File) {
+	err = x.out.close(func(kind int, f shard.File) {
 		x.made.Counts.Written += f.Bytes
-		switch what {
-		case x.what("take"):
+		switch kind {
+		case taken:
 			x.made.Taken = &f
-		case x.what("pass"):
+		case candidates:
 			x.made.Candidates = &f
 		default:
 			x.made.Residuals = append(x.made.Residuals, f)
@@ -64,7 +64,7 @@ func Map(p *Place, in *Input, i int) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return p.writeRecord(x.what("map"), &x.made)
+	return p.writeRecord(fmt.Sprintf("shard-%05d-mapped", i), &x.made)
 }
 
 // part are the elements that belong to a mapper, and those of them that its picks covered.
@@ -112,9 +112,6 @@ type mapper struct {
 	left  []uint64
 }
 
-// what returns the name of a kind of file of the shard.
-func (x *mapper) what(kind string) string { return fmt.Sprintf("shard-%05d-%s", x.made.Shard, kind) }
-
 func (x *mapper) visit(set uint64, elements []uint64) error {
 	sh := &x.in.Manifest.Shards[x.made.Shard]
 	if set < sh.First || set >= sh.End || elements[len(elements)-1] >= x.in.Manifest.Elements {
@@ -125,7 +122,7 @@ func (x *mapper) visit(set uint64, elements []uint64) error {
 	reaches := func() bool { return uint64(len(x.left)) >= x.plan.Threshold }
 	if x.own != nil && reaches() {
 		if x.own.gain(x.left) >= x.plan.Threshold {
-			err := x.out.put(x.what("take"), set, x.left)
+			err := x.out.put(x.made.Shard, taken, set, x.left)
 			x.own.cover(x.left)
 			return err
 		}
@@ -135,12 +132,7 @@ func (x *mapper) visit(set uint64, elements []uint64) error {
 	case len(x.left) == 0:
 		return nil
 	case reaches():
-		return x.out.put(x.what("pass"), set, x.left)
+		return x.out.put(x.made.Shard, candidates, set, x.left)
 	}
-	return x.out.put(x.what(residual(x.plan.Buckets, x.left)), set, x.left)
-}
-
-// residual names the file of the bucket that what is left of a set falls to.
-func residual(buckets, left []uint64) string {
-	return fmt.Sprintf("gain-%d", buckets[bucket(buckets, uint64(len(left)))])
+	return x.out.residual(x.made.Shard, set, x.left)
 }

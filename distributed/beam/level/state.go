@@ -63,6 +63,7 @@ type State struct {
 // Counts are what the levels so far took.
 type Counts struct {
 	Reads   uint64 `json:"reads"`   // elements looked at, by mappers and reducer
+	Reduced uint64 `json:"reduced"` // of these, those that the reducer looked at
 	Read    uint64 `json:"read"`    // bytes of sets
 	Written uint64 `json:"written"` // bytes of sets
 	Local   uint64 `json:"local"`   // sets that mappers took
@@ -70,6 +71,7 @@ type Counts struct {
 
 func (c *Counts) add(d Counts) {
 	c.Reads += d.Reads
+	c.Reduced += d.Reduced
 	c.Read += d.Read
 	c.Written += d.Written
 	c.Local += d.Local

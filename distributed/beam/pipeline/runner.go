@@ -36,7 +36,9 @@ func Init(args []string, log io.Writer) {
 		beam.Init()
 		os.Exit(0)
 	}
-	flag.CommandLine.Parse(nil) // Beam's flags are not ours
+	if !flag.Parsed() {
+		flag.CommandLine.Parse(nil) // Beam's flags are not ours
+	}
 	beam.Init()
 	Log(log)
 }

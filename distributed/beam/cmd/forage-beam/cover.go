@@ -94,6 +94,7 @@ type covered struct {
 	Passes       int             `json:"passes"`
 	Resumed      int             `json:"passes_before"` // that an earlier run had done
 	Reads        uint64          `json:"reads"`
+	ReadsReducer uint64          `json:"reads_reducer"` // of reads, what mappers had passed on
 	ReadsPerSize float64         `json:"reads_per_size"`
 	BytesRead    uint64          `json:"bytes_read"`
 	BytesWritten uint64          `json:"bytes_written"`
@@ -193,7 +194,7 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, dir stri
 	res := covered{
 		Algorithm: cover.NameSPGreedy, Form: o.Form, P: o.P, Sets: m.Sets, Elements: m.Elements, Size: m.Size, Largest: m.Largest,
 		Coverable: s.Covered, Cover: s.Taken, Local: s.Counts.Local, Covered: s.Covered, Passes: s.Levels, Resumed: r.Resumed,
-		Reads: s.Counts.Reads, ReadsPerSize: float64(s.Counts.Reads) / float64(m.Size), BytesRead: s.Counts.Read, BytesWritten: s.Counts.Written,
+		Reads: s.Counts.Reads, ReadsReducer: s.Counts.Reduced, ReadsPerSize: float64(s.Counts.Reads) / float64(m.Size), BytesRead: s.Counts.Read, BytesWritten: s.Counts.Written,
 		Guarantee: o.P*math.Log(float64(m.Largest)) + 1, Verified: f.verify,
 		Seconds: time.Since(began).Seconds(), PeakRSS: machine.PeakRSS(),
 	}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,9 @@ func (e inputError) Unwrap() error { return e.error }
 func usagef(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
 
 func main() {
+	// What lives is small, and each pipeline allocates far more: at the usual 100 the collector takes a
+	// fifth of the time.
+	debug.SetGCPercent(400)
 	pipeline.Init(os.Args[1:], nil)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FORAGE_BEAM_MAIN") != "" {
 		main()
 	}
+	flag.Parse()
 	pipeline.Init(nil, nil)
 	os.Exit(m.Run())
 }
@@ -265,7 +267,7 @@ func TestKill(t *testing.T) {
 					continue
 				}
 				if round%3 == 2 {
-					awaitFile(t, state, "-map-")
+					awaitFile(t, state, "-mapped-")
 				}
 				killed = true
 				kills++
