@@ -27,12 +27,15 @@ type Runner interface {
 	Run(ctx context.Context, p *beam.Pipeline) error
 }
 
-// Init prepares Beam; it must come first in main. Where the arguments are those that a runner
-// starts a worker with, it is that worker and does not return. What Beam and its runner log goes
-// to log, nil for nowhere.
+// workerFlag begins the arguments of a worker.
+const workerFlag = "--worker"
+
+// Init prepares Beam; it must come first in main. Where the arguments are those that a pool, or a
+// runner, starts a worker with, it is that worker and does not return. What Beam and its runner
+// log goes to log, nil for nowhere.
 func Init(args []string, log io.Writer) {
-	if len(args) > 0 && strings.HasPrefix(strings.TrimLeft(args[0], "-"), "worker") {
-		flag.Parse()
+	if len(args) > 0 && strings.HasPrefix(args[0], workerFlag) {
+		flag.CommandLine.Parse(args)
 		beam.Init()
 		os.Exit(0)
 	}
@@ -98,6 +101,19 @@ func (r *Portable) Run(ctx context.Context, p *beam.Pipeline) error {
 		return err
 	}
 	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig = r.Endpoint, r.Environment, r.Pool
+	if r.Pool != "" {
+		// Pools start the program that they are. Without a file of its own here the SDK would send this
+		// program to the job server at each level.
+		f, err := os.CreateTemp("", "forage-beam-worker-")
+		if err != nil {
+			return err
+		}
+		defer os.Remove(f.Name())
+		if err := f.Close(); err != nil {
+			return err
+		}
+		*jobopts.WorkerBinary = f.Name()
+	}
 	_, err := universal.Execute(ctx, p)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
 	"forage/cover"
 	"forage/cover/covertest"
@@ -306,4 +309,51 @@ func awaitFile(t *testing.T, dir, part string) {
 		}
 	}
 	t.Errorf("%s: no file %s", dir, part)
+}
+
+// startPool starts a pool in a process of its own and returns its address.
+func startPool(t *testing.T) (address string) {
+	t.Helper()
+	pool := command("pool", "--addr", "127.0.0.1:0")
+	stdout, err := pool.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		pool.Process.Signal(os.Interrupt)
+		pool.Wait()
+	})
+	line := bufio.NewScanner(stdout)
+	if !line.Scan() {
+		t.Fatal("the pool tells no address")
+	}
+	return line.Text()
+}
+
+// TestPool: workers in processes of their own, which a job server has a pool start, find the same
+// cover.
+func TestPool(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := prism.CreateJobServer(ctx, prism.Options{Port: port}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path, want := setFile(t, dir, covertest.Large(rand.New(rand.NewPCG(5, 6)), 2000, 1500), 2)
+	shards, list := filepath.Join(dir, "shards"), filepath.Join(dir, "list")
+	must(t, "shard", path, "-o", shards, "--shards", "3", "--p", "2")
+	address := startPool(t)
+	must(t, "cover", shards, "--p", "2", "-o", list, "--runner", "portable", "--endpoint", fmt.Sprintf("localhost:%d", port), "--environment", "EXTERNAL", "--pool", address)
+	if content(t, list) != want {
+		t.Error("another cover than on one machine")
+	}
 }
