@@ -1,4 +1,4 @@
-.PHONY: kinds seeds accept-formats bench-formats targets beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: kinds seeds accept-formats bench-formats targets flink beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -17,6 +17,11 @@ vuln: ## known vulnerabilities in what the program calls, as far as the Go vulne
 
 test:
 	go test ./...
+
+FLINK_JARS ?= /tmp/forage-flink
+flink: ## forage-beam on Flink, in one process and as a cluster, with kills (needs java and mvn; minutes)
+	mvn -q -B -f distributed/beam/cmd/forage-beam/testdata/flink dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(FLINK_JARS)
+	cd distributed/beam && FORAGE_FLINK_JARS=$(FLINK_JARS) go test ./cmd/forage-beam -run Flink -v -timeout 40m
 
 # A module of its own, which go ./... does not enter.
 beam: ## distributed/beam: gofmt, vet, staticcheck, tests

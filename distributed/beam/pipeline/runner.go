@@ -68,6 +68,7 @@ type Portable struct {
 	Endpoint    string // HOST:PORT of the job server
 	Environment string // how workers are started: LOOPBACK (in this process) or EXTERNAL (by a pool)
 	Pool        string // HOST:PORT of the pool, for EXTERNAL
+	Parallelism int    // so many shards at a time; 0: what the runner is set to
 }
 
 // answerTime is how long a job server may take to say that it is one.
@@ -101,6 +102,9 @@ func (r *Portable) Run(ctx context.Context, p *beam.Pipeline) error {
 		return err
 	}
 	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig = r.Endpoint, r.Environment, r.Pool
+	if *jobopts.Parallelism = -1; r.Parallelism > 0 {
+		*jobopts.Parallelism = r.Parallelism
+	}
 	if r.Pool != "" {
 		// Pools start the program that they are. Without a file of its own here the SDK would send this
 		// program to the job server at each level.

@@ -29,6 +29,7 @@ type coverFlags struct {
 	endpoint    string
 	environment string
 	pool        string
+	parallelism int
 	state       string
 	out         string
 	verify      bool
@@ -57,7 +58,7 @@ run that was killed goes on at the last complete level when the same command is 
 job server at --endpoint, such as Flink's; --environment LOOPBACK has workers in this process,
 EXTERNAL by the pool at --pool.`,
 		Example: `  forage-beam cover /shared/web --p 2 -o cover.txt
-  forage-beam cover /shared/web --form local --runner portable --endpoint flink:8099 --environment EXTERNAL --pool localhost:50000 --json`,
+  forage-beam cover /shared/web --form local --runner portable --endpoint flink:8099 --environment EXTERNAL --pool localhost:50000 --parallelism 64 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
@@ -70,6 +71,7 @@ EXTERNAL by the pool at --pool.`,
 	fs.StringVar(&f.endpoint, "endpoint", "", "portable: HOST:PORT of the job server")
 	fs.StringVar(&f.environment, "environment", "LOOPBACK", "portable: where workers run, LOOPBACK or EXTERNAL")
 	fs.StringVar(&f.pool, "pool", "", "portable, EXTERNAL: HOST:PORT of the pool that starts workers")
+	fs.IntVar(&f.parallelism, "parallelism", 0, "portable: so many shards at a time (default: what the runner is set to, of Flink 1)")
 	fs.StringVar(&f.state, "state", "", "folder for what passes between machines (default: DIR/cover-FORM-P)")
 	fs.BoolVar(&f.verify, "verify", false, "check the cover with independent code")
 	fs.BoolVar(&f.log, "log", false, "print what Beam and its runner log")
@@ -144,7 +146,10 @@ func (f *coverFlags) options(ctx context.Context, dir string) (o pipeline.Option
 	case (f.environment == "EXTERNAL") != (f.pool != ""):
 		return o, usagef("--pool: EXTERNAL wants HOST:PORT of a pool, LOOPBACK none")
 	}
-	r := &pipeline.Portable{Endpoint: f.endpoint, Environment: f.environment, Pool: f.pool}
+	if f.parallelism < 0 {
+		return o, usagef("--parallelism: want at least 1, got %d", f.parallelism)
+	}
+	r := &pipeline.Portable{Endpoint: f.endpoint, Environment: f.environment, Pool: f.pool, Parallelism: f.parallelism}
 	o.Runner = r
 	return o, r.Check(ctx)
 }

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -302,7 +301,7 @@ func TestKill(t *testing.T) {
 // awaitFile returns when a folder holds a file whose name has a part.
 func awaitFile(t *testing.T, dir, part string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); runtime.Gosched() {
 		entries, _ := os.ReadDir(dir)
 		if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.Contains(e.Name(), part) }) {
 			return
@@ -311,10 +310,11 @@ func awaitFile(t *testing.T, dir, part string) {
 	t.Errorf("%s: no file %s", dir, part)
 }
 
-// startPool starts a pool in a process of its own and returns its address.
-func startPool(t *testing.T) (address string) {
+// startPool starts a pool in a process of its own, which ends with the test, and returns when it
+// listens.
+func startPool(t *testing.T, address string) (pool *exec.Cmd) {
 	t.Helper()
-	pool := command("pool", "--addr", "127.0.0.1:0")
+	pool = command("pool", "--addr", address)
 	stdout, err := pool.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -326,22 +326,16 @@ func startPool(t *testing.T) (address string) {
 		pool.Process.Signal(os.Interrupt)
 		pool.Wait()
 	})
-	line := bufio.NewScanner(stdout)
-	if !line.Scan() {
-		t.Fatal("the pool tells no address")
+	if line := bufio.NewScanner(stdout); !line.Scan() || line.Text() != address {
+		t.Fatalf("the pool says %q, want %q", line.Text(), address)
 	}
-	return line.Text()
+	return pool
 }
 
 // TestPool: workers in processes of their own, which a job server has a pool start, find the same
 // cover.
 func TestPool(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := freePort(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := prism.CreateJobServer(ctx, prism.Options{Port: port}); err != nil {
@@ -351,7 +345,8 @@ func TestPool(t *testing.T) {
 	path, want := setFile(t, dir, covertest.Large(rand.New(rand.NewPCG(5, 6)), 2000, 1500), 2)
 	shards, list := filepath.Join(dir, "shards"), filepath.Join(dir, "list")
 	must(t, "shard", path, "-o", shards, "--shards", "3", "--p", "2")
-	address := startPool(t)
+	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	startPool(t, address)
 	must(t, "cover", shards, "--p", "2", "-o", list, "--runner", "portable", "--endpoint", fmt.Sprintf("localhost:%d", port), "--environment", "EXTERNAL", "--pool", address)
 	if content(t, list) != want {
 		t.Error("another cover than on one machine")

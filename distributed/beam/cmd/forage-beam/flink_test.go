@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"forage/cover"
+	"forage/cover/covertest"
+)
+
+// patience is how long a process of Flink may take to be there, or a cover to be found.
+const patience = 5 * time.Minute
+
+// freePort returns a port on which nothing listens.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// await returns when there is what was waited for.
+func await(t *testing.T, what string, there func() bool) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		if there() {
+			return
+		}
+	}
+	t.Fatalf("%s did not come within %v", what, patience)
+}
+
+// flink starts processes of Flink from the class path that make flink has fetched.
+type flink struct {
+	jars string
+	dir  string
+	rest int // port of the job manager
+}
+
+// java starts a class, which ends with the test.
+func (f *flink) java(t *testing.T, class string, args ...string) *exec.Cmd {
+	t.Helper()
+	java := []string{"-Xmx384m", "-cp", filepath.Join(f.jars, "*")}
+	for _, p := range []string{"lang", "util", "net", "io", "nio"} {
+		java = append(java, "--add-opens=java.base/java."+p+"=ALL-UNNAMED")
+	}
+	cmd := exec.Command("java", append(append(java, class), args...)...)
+	log, err := os.Create(filepath.Join(f.dir, fmt.Sprintf("%s.%d.log", class[strings.LastIndex(class, ".")+1:], freePort(t))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		log.Close()
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Logf("%s: %s", class, text)
+		}
+	})
+	return cmd
+}
+
+// jobServer starts a job server and returns its address.
+func (f *flink) jobServer(t *testing.T, master string) string {
+	t.Helper()
+	port := freePort(t)
+	f.java(t, "org.apache.beam.runners.flink.FlinkJobServerDriver", "--flink-master="+master, "--job-host=localhost", fmt.Sprintf("--job-port=%d", port),
+		fmt.Sprintf("--artifact-port=%d", freePort(t)), fmt.Sprintf("--expansion-port=%d", freePort(t)), "--artifacts-dir="+filepath.Join(f.dir, "artifacts"))
+	address := fmt.Sprintf("localhost:%d", port)
+	await(t, "the job server", func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	return address
+}
+
+// cluster starts a job manager.
+func (f *flink) cluster(t *testing.T) {
+	t.Helper()
+	f.rest = freePort(t)
+	conf := fmt.Sprintf(`jobmanager.rpc.address: localhost
+jobmanager.rpc.port: %d
+jobmanager.bind-host: localhost
+rest.address: localhost
+rest.bind-address: localhost
+rest.port: %d
+taskmanager.host: localhost
+taskmanager.bind-host: localhost
+taskmanager.numberOfTaskSlots: 4
+taskmanager.cpu.cores: 1
+taskmanager.memory.task.heap.size: 256m
+taskmanager.memory.task.off-heap.size: 64m
+taskmanager.memory.managed.size: 128m
+taskmanager.memory.network.min: 64m
+taskmanager.memory.network.max: 64m
+taskmanager.memory.framework.heap.size: 128m
+taskmanager.memory.framework.off-heap.size: 128m
+taskmanager.memory.jvm-metaspace.size: 256m
+taskmanager.memory.jvm-overhead.min: 192m
+taskmanager.memory.jvm-overhead.max: 192m
+heartbeat.interval: 2000
+heartbeat.timeout: 8000
+restart-strategy.type: fixed-delay
+restart-strategy.fixed-delay.attempts: 20
+restart-strategy.fixed-delay.delay: 5 s
+io.tmp.dirs: %s
+`, freePort(t), f.rest, f.dir)
+	if err := os.WriteFile(filepath.Join(f.dir, "flink-conf.yaml"), []byte(conf), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.java(t, "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint", "--configDir", f.dir)
+}
+
+// taskManager starts a task manager.
+func (f *flink) taskManager(t *testing.T) *exec.Cmd {
+	t.Helper()
+	return f.java(t, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner", "--configDir", f.dir)
+}
+
+// awaitManagers returns when so many task managers are there.
+func (f *flink) awaitManagers(t *testing.T, n int) {
+	t.Helper()
+	await(t, "a task manager", func() bool {
+		r, err := http.Get(fmt.Sprintf("http://localhost:%d/overview", f.rest))
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		var o struct {
+			TaskManagers int `json:"taskmanagers"`
+		}
+		return json.NewDecoder(r.Body).Decode(&o) == nil && o.TaskManagers == n
+	})
+}
+
+// TestFlink: the covers that Flink finds are that of one machine: in the job server itself, with workers
+// in this process; and on a cluster of two task managers and a pool, also after a task manager, the
+// pool, or the driver was killed in mid-job.
+func TestFlink(t *testing.T) {
+	jars := os.Getenv("FORAGE_FLINK_JARS")
+	if jars == "" {
+		t.Skip("make flink fetches Flink and runs this")
+	}
+	dir := t.TempDir()
+	l := covertest.Large(rand.New(rand.NewPCG(7, 8)), 4000, 3000)
+	path, want := setFile(t, dir, l, 8)
+	shards := filepath.Join(dir, "shards")
+	must(t, "shard", path, "-o", shards, "--shards", "4", "--p", "8")
+	r, err := cover.SPGreedy(t.Context(), l, cover.Options{P: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d levels", r.Passes)
+	n := 0
+	args := func(endpoint string, more ...string) (list string, all []string) {
+		n++
+		list = filepath.Join(dir, fmt.Sprint("list", n))
+		return list, append([]string{"cover", shards, "--p", "8", "-o", list, "--state", filepath.Join(dir, fmt.Sprint("state", n)), "--runner", "portable", "--endpoint", endpoint}, more...)
+	}
+	t.Run("local", func(t *testing.T) {
+		f := &flink{jars: jars, dir: t.TempDir()}
+		began := time.Now()
+		list, all := args(f.jobServer(t, "[local]"))
+		must(t, all...)
+		if content(t, list) != want {
+			t.Error("another cover than on one machine")
+		}
+		t.Logf("%.1f s with the start of the job server", time.Since(began).Seconds())
+	})
+	f := &flink{jars: jars, dir: t.TempDir()}
+	f.cluster(t)
+	first := f.taskManager(t)
+	f.taskManager(t)
+	f.awaitManagers(t, 2)
+	endpoint := f.jobServer(t, fmt.Sprintf("localhost:%d", f.rest))
+	poolAddress := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	pool := startPool(t, poolAddress)
+	external := []string{"--environment", "EXTERNAL", "--pool", poolAddress, "--parallelism", "4"}
+	for _, tt := range []struct {
+		name string
+		kill func(driver *exec.Cmd) // when the second level has begun
+	}{
+		{"cluster", nil},
+		{"task manager killed", func(*exec.Cmd) {
+			first.Process.Kill()
+			f.taskManager(t)
+		}},
+		{"pool killed", func(*exec.Cmd) {
+			pool.Process.Kill()
+			pool.Wait()
+			pool = startPool(t, poolAddress)
+		}},
+		{"driver killed", func(driver *exec.Cmd) { driver.Process.Kill() }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			list, all := args(endpoint, external...)
+			began, tries := time.Now(), 0
+			var levels []string
+			for done := false; !done; tries++ {
+				if tries == 3 {
+					t.Fatal("it did not end in three tries")
+				}
+				cmd := command(all...)
+				stderr, err := cmd.StderrPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				deadline := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+				for lines := bufio.NewScanner(stderr); lines.Scan(); {
+					t.Log(lines.Text())
+					if strings.Contains(lines.Text(), "done: ") {
+						levels = append(levels, fmt.Sprintf("%.1f", time.Since(began).Seconds()))
+					}
+					if tries == 0 && tt.kill != nil && strings.HasPrefix(lines.Text(), "forage-beam: level 2: ") {
+						awaitFile(t, filepath.Join(dir, fmt.Sprint("state", n)), "level-00002-")
+						tt.kill(cmd)
+					}
+				}
+				done = cmd.Wait() == nil
+				deadline.Stop()
+			}
+			if content(t, list) != want {
+				t.Error("another cover than on one machine")
+			}
+			t.Logf("%d tries; levels were complete after %v s", tries, levels)
+		})
+	}
+}
