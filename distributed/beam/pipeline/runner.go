@@ -57,10 +57,24 @@ func Log(w io.Writer) {
 // Prism is the runner that comes with Beam's SDK. It runs in this process and needs nothing.
 type Prism struct{}
 
+// prismEndpoint is where Prism's job server listens in this process; "": it has not been started.
+var prismEndpoint string
+
 // Run implements Runner.
 func (Prism) Run(ctx context.Context, p *beam.Pipeline) error {
-	_, err := prism.Execute(ctx, p)
+	set(prismEndpoint, "LOOPBACK", "", "", 0)
+	_, err := prism.Execute(ctx, p) // starts a job server where there is no endpoint, and notes its own
+	prismEndpoint = *jobopts.Endpoint
 	return err
+}
+
+// set sets all of Beam's options, which are global, that a runner depends on.
+func set(endpoint, environment, config, worker string, parallelism int) {
+	if parallelism == 0 {
+		parallelism = -1
+	}
+	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig = endpoint, environment, config
+	*jobopts.WorkerBinary, *jobopts.Parallelism = worker, parallelism
 }
 
 // Portable is a runner behind a job server, such as Flink's or Spark's.
@@ -72,18 +86,15 @@ type Portable struct {
 }
 
 // answerTime is how long a job server may take to say that it is one.
-const answerTime = 5 * time.Second
+const answerTime = 10 * time.Second
 
 // Check asks the job server whether it is there; what it finds is an *InputError.
 func (r *Portable) Check(ctx context.Context) error {
+	if err := r.reach(ctx); err != nil {
+		return &InputError{err}
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", r.Endpoint)
-	if err != nil {
-		return &InputError{fmt.Errorf("no job server answers at %s: %w", r.Endpoint, err)}
-	}
-	conn.Close()
 	cc, err := grpc.NewClient(r.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return &InputError{fmt.Errorf("%s: %w", r.Endpoint, err)}
@@ -96,15 +107,22 @@ func (r *Portable) Check(ctx context.Context) error {
 	return nil
 }
 
-// Run implements Runner.
+// reach connects to the job server and says nothing. Beam's SDK would try for two minutes.
+func (r *Portable) reach(ctx context.Context) error {
+	d := net.Dialer{Timeout: answerTime}
+	conn, err := d.DialContext(ctx, "tcp", r.Endpoint)
+	if err != nil {
+		return fmt.Errorf("no job server answers at %s: %w", r.Endpoint, err)
+	}
+	return conn.Close()
+}
+
+// Run implements Runner. The caller has called Check.
 func (r *Portable) Run(ctx context.Context, p *beam.Pipeline) error {
-	if err := r.Check(ctx); err != nil {
+	if err := r.reach(ctx); err != nil {
 		return err
 	}
-	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig = r.Endpoint, r.Environment, r.Pool
-	if *jobopts.Parallelism = -1; r.Parallelism > 0 {
-		*jobopts.Parallelism = r.Parallelism
-	}
+	worker := ""
 	if r.Pool != "" {
 		// Pools start the program that they are. Without a file of its own here the SDK would send this
 		// program to the job server at each level.
@@ -116,8 +134,9 @@ func (r *Portable) Run(ctx context.Context, p *beam.Pipeline) error {
 		if err := f.Close(); err != nil {
 			return err
 		}
-		*jobopts.WorkerBinary = f.Name()
+		worker = f.Name()
 	}
+	set(r.Endpoint, r.Environment, r.Pool, worker, r.Parallelism)
 	_, err := universal.Execute(ctx, p)
 	return err
 }
