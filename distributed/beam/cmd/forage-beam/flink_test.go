@@ -1,9 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -55,7 +58,64 @@ type flink struct {
 // java starts a class, which ends with the test.
 func (f *flink) java(t *testing.T, class string, args ...string) *exec.Cmd {
 	t.Helper()
-	java := []string{"-Xmx384m", "-cp", filepath.Join(f.jars, "*")}
+	return f.javaOn(t, []string{"-cp", filepath.Join(f.jars, "*")}, class, args...)
+}
+
+// unseen returns arguments that put the jars on the class path in a way that the job server does not
+// see. It sends what it sees to the cluster with each job, 152 MB, though each task manager has it.
+func (f *flink) unseen(t *testing.T) (classPath []string) {
+	t.Helper()
+	if out, err := exec.Command("javac", "-d", f.dir, filepath.Join("testdata", "flink", "Agent.java")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	class, err := os.ReadFile(filepath.Join(f.dir, "Agent.class"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jars, err := filepath.Glob(filepath.Join(f.jars, "*.jar"))
+	if err != nil || len(jars) == 0 {
+		t.Fatalf("%s: no jars: %v", f.jars, err)
+	}
+	path := "Class-Path:"
+	for _, jar := range jars {
+		path += " file:" + jar
+	}
+	manifest := "Premain-Class: Agent\r\n"
+	for len(path) > 70 { // a line has 72 bytes at most, and goes on after a blank
+		manifest += path[:70] + "\r\n"
+		path = " " + path[70:]
+	}
+	agent, empty := filepath.Join(f.dir, "agent.jar"), filepath.Join(f.dir, "empty.jar")
+	writeJar(t, agent, map[string]string{"META-INF/MANIFEST.MF": manifest + path + "\r\n", "Agent.class": string(class)})
+	writeJar(t, empty, map[string]string{"empty": ""})
+	return []string{"-javaagent:" + agent, "-cp", empty}
+}
+
+func writeJar(t *testing.T, name string, files map[string]string) {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range files {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// javaOn starts a class of a class path.
+func (f *flink) javaOn(t *testing.T, classPath []string, class string, args ...string) *exec.Cmd {
+	t.Helper()
+	java := append([]string{"-Xmx384m"}, classPath...)
 	for _, p := range []string{"lang", "util", "net", "io", "nio"} {
 		java = append(java, "--add-opens=java.base/java."+p+"=ALL-UNNAMED")
 	}
@@ -83,7 +143,7 @@ func (f *flink) java(t *testing.T, class string, args ...string) *exec.Cmd {
 func (f *flink) jobServer(t *testing.T, master string) string {
 	t.Helper()
 	port := freePort(t)
-	f.java(t, "org.apache.beam.runners.flink.FlinkJobServerDriver", "--flink-master="+master, "--job-host=localhost", fmt.Sprintf("--job-port=%d", port),
+	f.javaOn(t, f.unseen(t), "org.apache.beam.runners.flink.FlinkJobServerDriver", "--flink-master="+master, "--job-host=localhost", fmt.Sprintf("--job-port=%d", port),
 		fmt.Sprintf("--artifact-port=%d", freePort(t)), fmt.Sprintf("--expansion-port=%d", freePort(t)), "--artifacts-dir="+filepath.Join(f.dir, "artifacts"))
 	address := fmt.Sprintf("localhost:%d", port)
 	await(t, "the job server", func() bool {
