@@ -51,7 +51,6 @@ func Commit(p *Place, in *Input, records []string) (name string, err error) {
 		}
 	}
 	x := &reducer{place: p, plan: plan, bits: slices.Clone(in.Bits), out: newOutputs(p, plan.Buckets)}
-	defer x.out.discard()
 	x.made = Committed{Level: p.Level, Threshold: plan.Threshold, Cover: in.State.Cover, Residuals: make([][]shard.File, len(mapped))}
 	var damaged *shard.Error
 	switch err := x.reduce(mapped); {
@@ -135,12 +134,12 @@ func (x *reducer) reduce(mapped []*Mapped) error {
 			case len(x.left) == 0:
 				return nil
 			}
-			return x.out.residual(m.Shard, set, x.left)
+			return x.out.residual(set, x.left)
 		})
 		if err != nil {
 			return err
 		}
-		err = x.out.close(func(_ int, f shard.File) {
+		err = x.out.write(fmt.Sprintf("shard-%05d-fell", m.Shard), func(_ int, f shard.File) {
 			x.made.Counts.Written += f.Bytes
 			x.made.Residuals[m.Shard] = append(x.made.Residuals[m.Shard], f)
 		})

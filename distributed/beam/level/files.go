@@ -1,7 +1,9 @@
 package level
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -155,66 +157,70 @@ const (
 	candidates = -1
 )
 
-// outputs are the files of sets that an attempt writes, opened when the first set comes.
+// outputs are what an attempt writes of a shard, by kinds, one after another in one file. They are kept
+// in memory until the shard is done: with a file for each kind, to make files took most of the time of
+// small levels.
 type outputs struct {
 	place   *Place
-	buckets []uint64        // the least gains of the levels
-	open    []*shard.Writer // by kind, from taken on
+	buckets []uint64  // the least gains of the levels
+	open    []*output // by kind, from taken on; nil: there is nothing
+}
+
+type output struct {
+	*shard.Writer
+	written bytes.Buffer
 }
 
 func newOutputs(p *Place, buckets []uint64) outputs {
-	return outputs{p, buckets, make([]*shard.Writer, len(buckets)-taken)}
+	return outputs{p, buckets, make([]*output, len(buckets)-taken)}
 }
 
-// put writes a set to the file of a kind, which names the shard.
-func (o *outputs) put(sh, kind int, set uint64, elements []uint64) error {
+// put adds a set to those of a kind.
+func (o *outputs) put(kind int, set uint64, elements []uint64) error {
 	w := o.open[kind-taken]
 	if w == nil {
-		what := fmt.Sprintf("shard-%05d-", sh)
-		switch kind {
-		case taken:
-			what += "taken"
-		case candidates:
-			what += "candidates"
-		default:
-			what += fmt.Sprintf("gain-%d", o.buckets[kind])
-		}
-		var err error
-		if w, err = shard.Create(o.place.Dir, o.place.name(what)+".sets"); err != nil {
-			return err
-		}
+		w = &output{}
+		w.Writer = shard.NewWriter(&w.written)
 		o.open[kind-taken] = w
 	}
 	return w.Put(set, elements)
 }
 
-// residual writes what is left of a set, which is something, to the file of the bucket that it
-// falls to.
-func (o *outputs) residual(sh int, set uint64, left []uint64) error {
-	return o.put(sh, bucket(o.buckets, uint64(len(left))), set, left)
+// residual adds what is left of a set, which is something, to the bucket that it falls to.
+func (o *outputs) residual(set uint64, left []uint64) error {
+	return o.put(bucket(o.buckets, uint64(len(left))), set, left)
 }
 
-// close ends the files and calls done for each.
-func (o *outputs) close(done func(kind int, f shard.File)) error {
+// write writes a file of what there is, calls done for each kind, and begins anew.
+func (o *outputs) write(what string, done func(kind int, f shard.File)) (err error) {
+	name := o.place.name(what) + ".sets"
+	var file *os.File
+	defer func() {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	at := uint64(0)
 	for i, w := range o.open {
 		if w == nil {
 			continue
 		}
 		o.open[i] = nil
-		f, err := w.Close(false)
+		f, err := w.End()
 		if err != nil {
 			return err
 		}
+		if file == nil {
+			if file, err = os.OpenFile(filepath.Join(o.place.Dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
+				return err
+			}
+		}
+		if _, err := file.Write(w.written.Bytes()); err != nil {
+			return err
+		}
+		f.Name, f.At = name, at
+		at += f.Bytes
 		done(i+taken, f)
 	}
 	return nil
-}
-
-// discard removes what has not been closed.
-func (o *outputs) discard() {
-	for _, w := range o.open {
-		if w != nil {
-			w.Discard()
-		}
-	}
 }

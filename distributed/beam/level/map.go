@@ -28,11 +28,10 @@ type Input struct {
 
 // Map looks at the sets of a shard that may reach the threshold and returns the name of the
 // record of what it made of them, a Mapped. Time is linear in what it reads; memory a block a
-// file, and in form Local a bit for each element of the mapper's own part.
+// file, what it writes, and in form Local a bit for each element of the mapper's own part.
 func Map(p *Place, in *Input, i int) (name string, err error) {
 	plan, _ := in.State.Plan(in.Manifest.Largest)
 	x := &mapper{place: p, plan: plan, in: in, out: newOutputs(p, plan.Buckets), made: Mapped{Shard: i}}
-	defer x.out.discard()
 	if in.State.Form == Local {
 		first, end := in.Manifest.Own(i)
 		x.own = &part{first, end, make(Bits, (end-first+63)/64)}
@@ -50,7 +49,7 @@ func Map(p *Place, in *Input, i int) (name string, err error) {
 	case err != nil:
 		return "", err
 	}
-	err = x.out.close(func(kind int, f shard.File) {
+	err = x.out.write(fmt.Sprintf("shard-%05d-left", i), func(kind int, f shard.File) {
 		x.made.Counts.Written += f.Bytes
 		switch kind {
 		case taken:
@@ -122,7 +121,7 @@ func (x *mapper) visit(set uint64, elements []uint64) error {
 	reaches := func() bool { return uint64(len(x.left)) >= x.plan.Threshold }
 	if x.own != nil && reaches() {
 		if x.own.gain(x.left) >= x.plan.Threshold {
-			err := x.out.put(x.made.Shard, taken, set, x.left)
+			err := x.out.put(taken, set, x.left)
 			x.own.cover(x.left)
 			return err
 		}
@@ -132,7 +131,7 @@ func (x *mapper) visit(set uint64, elements []uint64) error {
 	case len(x.left) == 0:
 		return nil
 	case reaches():
-		return x.out.put(x.made.Shard, candidates, set, x.left)
+		return x.out.put(candidates, set, x.left)
 	}
-	return x.out.residual(x.made.Shard, set, x.left)
+	return x.out.residual(set, x.left)
 }

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -12,10 +11,11 @@ import (
 	"forage/cover"
 )
 
-// A File is what is known of a file of sets: blocks as cover.BlockWriter writes them, the sets in
-// ascending order, none of them empty.
+// A File is what is known of a file of sets, or of a part of one: blocks as cover.BlockWriter writes
+// them, the sets in ascending order, none of them empty.
 type File struct {
-	Name     string `json:"name"` // below the folder that it belongs to
+	Name     string `json:"name"`         // below the folder that it belongs to
+	At       uint64 `json:"at,omitempty"` // the byte at which it begins
 	Sets     uint64 `json:"sets"`
 	Elements uint64 `json:"elements"` // of all sets
 	Largest  uint64 `json:"largest"`  // elements of the largest set
@@ -57,21 +57,16 @@ func (t *tally) Read(b []byte) (int, error) {
 
 // A Writer writes a file of sets.
 type Writer struct {
-	file   *os.File
 	tally  tally
 	blocks *cover.BlockWriter
 	known  File
 }
 
-// Create begins the file dir/name, which must not be there: the names of attempts are unique.
-func Create(dir, name string) (*Writer, error) {
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	w := &Writer{file: f, tally: tally{w: f}, known: File{Name: name}}
-	w.blocks = cover.NewBlockWriter(&w.tally)
-	return w, nil
+// NewWriter returns a writer of sets to w.
+func NewWriter(w io.Writer) *Writer {
+	s := &Writer{tally: tally{w: w}}
+	s.blocks = cover.NewBlockWriter(&s.tally)
+	return s
 }
 
 // Put writes a set that is not empty; its number must be above those put before. Elements ascend.
@@ -82,22 +77,11 @@ func (w *Writer) Put(set uint64, elements []uint64) error {
 	return w.blocks.Put(set, elements)
 }
 
-// Close ends the file and returns what is known of it. With sync it returns when the file is on
-// the disk.
-func (w *Writer) Close(sync bool) (File, error) {
+// End writes what is left to write and returns what is known of the file, but for its name and place.
+func (w *Writer) End() (File, error) {
 	err := w.blocks.Flush()
-	if err == nil && sync {
-		err = w.file.Sync()
-	}
-	err = errors.Join(err, w.file.Close())
 	w.known.Bytes, w.known.Sum = w.tally.bytes, w.tally.sum
 	return w.known, err
-}
-
-// Discard closes the file and removes it.
-func (w *Writer) Discard() {
-	w.file.Close()
-	os.Remove(w.file.Name())
 }
 
 // A Reader hands out the sets of a file one after another.
@@ -115,8 +99,8 @@ type Reader struct {
 	done     bool
 }
 
-// OpenFile opens the file of a folder. A file of another length is an *Error at once; damage
-// inside it is one from Next.
+// OpenFile opens the file of a folder. A file that is too short is an *Error at once; damage inside it
+// is one from Next.
 func OpenFile(dir string, known File) (*Reader, error) {
 	f, err := os.Open(filepath.Join(dir, known.Name))
 	if err != nil {
@@ -127,8 +111,8 @@ func OpenFile(dir string, known File) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{known: known, file: f}
-	r.tally = tally{r: bufio.NewReaderSize(f, 1<<16)}
-	r.blocks = cover.NewBlockReader(&r.tally, 0)
+	r.tally = tally{r: bufio.NewReaderSize(io.NewSectionReader(f, int64(known.At), int64(known.Bytes)), 1<<16)}
+	r.blocks = cover.NewBlockReader(&r.tally, int64(known.At))
 	return r, nil
 }
 
@@ -137,12 +121,8 @@ func checkLength(f *os.File, known File) error {
 	if err != nil {
 		return err
 	}
-	if got := uint64(info.Size()); got != known.Bytes {
-		what := "was cut short"
-		if got > known.Bytes {
-			what = "is longer than it was written"
-		}
-		return &Error{f.Name(), fmt.Sprintf("the file %s: %d bytes, and %d were written", what, got, known.Bytes)}
+	if got, want := uint64(info.Size()), known.At+known.Bytes; got < want {
+		return &Error{f.Name(), fmt.Sprintf("the file was cut short: %d bytes, and %d were written", got, want)}
 	}
 	return nil
 }

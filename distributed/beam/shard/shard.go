@@ -80,7 +80,7 @@ func Write(dir string, f cover.Family, n int, p float64) (*Manifest, error) {
 		return nil, err
 	}
 	err := atomicfile.CreateFolder(dir, func(part string) error {
-		w := &writer{dir: part, m: m, classes: map[int]*Writer{}}
+		w := &writer{dir: part, m: m, classes: map[int]*class{}}
 		defer w.discard()
 		err := f.Scan(func(set uint64, elements []uint64) error {
 			if w.open == nil || w.open.Elements > 0 && len(m.Shards) < n && m.Size >= share(size, len(m.Shards), n) {
@@ -120,8 +120,15 @@ type writer struct {
 	dir     string
 	m       *Manifest
 	open    *Shard // the last of m
-	classes map[int]*Writer
+	classes map[int]*class
 	bounds  []uint64 // the least sizes of classes, ascending
+}
+
+// A class is the sets of a shard that are about as large.
+type class struct {
+	*Writer
+	file *os.File
+	name string
 }
 
 // begin ends the open shard and begins the next, whose first set is given.
@@ -135,8 +142,8 @@ func (w *writer) begin(set uint64) error {
 	return os.Mkdir(filepath.Join(w.dir, name), 0o755)
 }
 
-// class returns the class of a size above 0.
-func (w *writer) class(size uint64) int {
+// classOf returns the number of the class of a size above 0.
+func (w *writer) classOf(size uint64) int {
 	if n := len(w.bounds); n == 0 || w.bounds[n-1] < size {
 		w.bounds = cover.Thresholds(w.m.P, max(uint64(2*w.m.P*float64(size)), 1024))
 		slices.Reverse(w.bounds)
@@ -156,13 +163,15 @@ func (w *writer) put(set uint64, elements []uint64) error {
 		return fmt.Errorf("set %d holds element %d of a family of %d elements", set, last, w.m.Elements)
 	}
 	size := uint64(len(elements))
-	c := w.class(size)
+	c := w.classOf(size)
 	out := w.classes[c]
 	if out == nil {
-		var err error
-		if out, err = Create(w.dir, filepath.Join(w.open.Name, fmt.Sprintf("size-%d.sets", w.bounds[c]))); err != nil {
+		name := filepath.Join(w.open.Name, fmt.Sprintf("size-%d.sets", w.bounds[c]))
+		f, err := os.OpenFile(filepath.Join(w.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
 			return err
 		}
+		out = &class{NewWriter(f), f, name}
 		w.classes[c] = out
 	}
 	w.open.Elements += size
@@ -179,11 +188,15 @@ func (w *writer) end(next uint64) error {
 	}
 	w.open.End = next
 	for c, out := range w.classes {
-		f, err := out.Close(true)
+		f, err := out.End()
+		if err == nil {
+			err = out.file.Sync()
+		}
 		delete(w.classes, c)
-		if err != nil {
+		if err = errors.Join(err, out.file.Close()); err != nil {
 			return err
 		}
+		f.Name = out.name
 		w.open.Bytes += f.Bytes
 		w.open.Files = append(w.open.Files, f)
 	}
@@ -193,7 +206,7 @@ func (w *writer) end(next uint64) error {
 
 func (w *writer) discard() {
 	for _, out := range w.classes {
-		out.Discard()
+		out.file.Close()
 	}
 }
 
@@ -234,7 +247,11 @@ func check(dir string, known File) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(checkLength(f, known), f.Close())
+	err = checkLength(f, known)
+	if info, serr := f.Stat(); err == nil && serr == nil && uint64(info.Size()) != known.Bytes {
+		err = &Error{f.Name(), fmt.Sprintf("the file is longer than it was written: %d bytes, want %d", info.Size(), known.Bytes)}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Family returns the family of a folder of shards, read anew at each scan.
