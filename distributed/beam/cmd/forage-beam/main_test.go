@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -228,6 +229,42 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s left %v", tt.args, left)
 		}
 	}
+}
+
+// TestInterrupt: who interrupts it is told that nothing is lost, and the same command goes on.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	path, want := setFile(t, dir, covertest.Large(rand.New(rand.NewPCG(8, 9)), 500, 400), 2)
+	shards, list := filepath.Join(dir, "shards"), filepath.Join(dir, "list")
+	must(t, "shard", path, "-o", shards, "--p", "2")
+	ctx, cancel := context.WithCancel(t.Context())
+	var stderr interruptAt
+	stderr.line, stderr.interrupt = "level 2 done", cancel
+	args := []string{"cover", shards, "--p", "2", "-o", list}
+	if code := run(ctx, io.Discard, &stderr, args); code != 130 || !strings.Contains(stderr.String(), "interrupted; the same command goes on") {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+	if _, err := os.Stat(list); err == nil {
+		t.Error("it wrote a cover")
+	}
+	must(t, args...)
+	if content(t, list) != want {
+		t.Error("another cover than on one machine")
+	}
+}
+
+// interruptAt interrupts when a line is written that has a text.
+type interruptAt struct {
+	bytes.Buffer
+	line      string
+	interrupt func()
+}
+
+func (w *interruptAt) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(w.line)) {
+		w.interrupt()
+	}
+	return w.Buffer.Write(b)
 }
 
 // TestKill kills the driver, and with Prism all workers, again and again: between levels, when a
