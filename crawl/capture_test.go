@@ -498,7 +498,7 @@ func TestArchivesHops(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, text := archivedIn(t, filepath.Join(dir, "b-warc"))
-	if strings.Count(text, "hopsFromSeed: L\r\n") != 3 || strings.Count(text, "hopsFromSeed: LL\r\n") != 3 || strings.Contains(text, "LLL") {
+	if strings.Count(text, "hopsFromSeed: L\r\n") != 3 || strings.Count(text, "hopsFromSeed: LL\r\n") != 3 || strings.Contains(text, "hopsFromSeed: LLL") {
 		t.Errorf("three pages are a link from the seed, three two:\n%s", text)
 	}
 }
