@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"forage/cover"
 	"forage/distributed/beam/shard"
 )
 
@@ -47,7 +47,7 @@ func (p *Place) writeFile(name string, b []byte) (shard.File, error) {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	return shard.File{Name: name, Bytes: uint64(len(b)), Sum: sum(b)}, err
+	return shard.File{Name: name, Bytes: uint64(len(b)), Sum: shard.Sum(b)}, err
 }
 
 // writeRecord writes a record as a new file of this attempt and returns its name.
@@ -61,16 +61,12 @@ func (p *Place) writeRecord(what string, v any) (name string, err error) {
 	return name, err
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
-
 // readFile reads a file that writeFile wrote.
 func readFile(dir string, f shard.File) ([]byte, error) {
 	path := filepath.Join(dir, f.Name)
 	b, err := os.ReadFile(path)
-	if err == nil && (uint64(len(b)) != f.Bytes || sum(b) != f.Sum) {
-		err = &shard.Error{File: path, What: fmt.Sprintf("the file was cut short or changed: %d bytes with checksum %08x, want %d with %08x", len(b), sum(b), f.Bytes, f.Sum)}
+	if err == nil && (uint64(len(b)) != f.Bytes || shard.Sum(b) != f.Sum) {
+		err = &shard.Error{File: path, What: fmt.Sprintf("the file was cut short or changed: %d bytes with checksum %08x, want %d with %08x", len(b), shard.Sum(b), f.Bytes, f.Sum)}
 	}
 	return b, err
 }
@@ -130,6 +126,16 @@ func (s *State) EachPick(dir string, visit func(set, gain uint64) error) error {
 		}
 	}
 	return nil
+}
+
+// Result returns the cover as the engine for one machine does. Memory: 16 bytes a set that was taken.
+func (s *State) Result(dir string) (*cover.Result, error) {
+	r := &cover.Result{Coverable: s.Covered, Covered: s.Covered, Met: s.Covered}
+	err := s.EachPick(dir, func(set, gain uint64) error {
+		r.Sets, r.Gains = append(r.Sets, set), append(r.Gains, gain)
+		return nil
+	})
+	return r, err
 }
 
 func eachPick(dir string, f shard.File, visit func(set, gain uint64) error) error {

@@ -88,11 +88,7 @@ func (f *folder) cover(t *testing.T, p float64, form level.Form, tries int) (*le
 	for next := s; next != nil; next = f.step(t, dir, s, tries) {
 		s = next
 	}
-	r := &cover.Result{Coverable: s.Covered, Covered: s.Covered, Met: s.Covered}
-	err := s.EachPick(dir, func(set, gain uint64) error {
-		r.Sets, r.Gains = append(r.Sets, set), append(r.Gains, gain)
-		return nil
-	})
+	r, err := s.Result(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package pipeline runs a set cover over shards on Apache Beam, a pipeline a level.
 //
-// An element is the path of a shard, never a set: the mappers read and write the sets themselves,
+// An element is the number of a shard, never a set: the mappers read and write the sets themselves,
 // in a folder that all machines see, and hand on the names of their records. Run is the driver: it
 // starts the pipeline of each level, finds the record of the reducer and saves the state, from
 // which it goes on after a kill.
@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -44,11 +43,11 @@ func (j *Job) place() *level.Place {
 	return &level.Place{Shards: j.Shards, Dir: j.Dir, Level: j.Level, Attempt: j.Run + "-" + hex.EncodeToString(b[:])}
 }
 
-// build returns the pipeline of the level.
-func (j *Job) build(shards []string) *beam.Pipeline {
+// build returns the pipeline of the level, which reads these shards.
+func (j *Job) build(shards []int) *beam.Pipeline {
 	p, s := beam.NewPipelineWithRoot()
-	paths := beam.Reshuffle(s, beam.CreateList(s, shards)) // else one worker had all of them
-	records := beam.ParDo(s, &mapFn{*j}, paths)
+	numbers := beam.Reshuffle(s, beam.CreateList(s, shards)) // else one worker had all of them
+	records := beam.ParDo(s, &mapFn{*j}, numbers)
 	// Nothing reads what the reducer emits. But Prism spins while it waits for a stage that has no output,
 	// a fifth of all the time on a web graph of 3·10⁶ links.
 	beam.GroupByKey(s, beam.ParDo(s, &commitFn{*j}, beam.GroupByKey(s, records)))
@@ -58,15 +57,11 @@ func (j *Job) build(shards []string) *beam.Pipeline {
 // mapFn looks at the sets of a shard.
 type mapFn struct{ Job Job }
 
-// ProcessElement emits the name of the record of what it made of the shard at path.
-func (f *mapFn) ProcessElement(_ context.Context, path string, emit func(int, string)) error {
+// ProcessElement emits the name of the record of what it made of shard i.
+func (f *mapFn) ProcessElement(_ context.Context, i int, emit func(int, string)) error {
 	in, err := input(&f.Job)
 	if err != nil {
 		return fault(err)
-	}
-	i := slices.IndexFunc(in.Manifest.Shards, func(s shard.Shard) bool { return s.Name == filepath.Base(path) })
-	if i < 0 {
-		return fault(fmt.Errorf("%s: the manifest names no such shard", path))
 	}
 	record, err := level.Map(f.Job.place(), in, i)
 	if err != nil {

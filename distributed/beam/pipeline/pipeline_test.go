@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	pipeline.Init(nil, nil)
+	pipeline.Init(nil)
 	os.Exit(m.Run())
 }
 
@@ -49,11 +49,7 @@ func options(t *testing.T, f cover.Family, shards int, p float64, form level.For
 // picks returns the cover that a run found.
 func picks(t *testing.T, o *pipeline.Options, r *pipeline.Result) *cover.Result {
 	t.Helper()
-	c := &cover.Result{Coverable: r.State.Covered, Covered: r.State.Covered, Met: r.State.Covered}
-	err := r.State.EachPick(o.Dir, func(set, gain uint64) error {
-		c.Sets, c.Gains = append(c.Sets, set), append(c.Gains, gain)
-		return nil
-	})
+	c, err := r.State.Result(o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +167,6 @@ func TestResume(t *testing.T) {
 
 // fails runs and returns the message of the error that it must end with.
 func fails(t *testing.T, o pipeline.Options, input bool) string {
-	t.Helper()
 	t.Helper()
 	_, err := pipeline.Run(t.Context(), o)
 	if err == nil {

@@ -80,7 +80,7 @@ func Run(ctx context.Context, o Options) (r *Result, err error) {
 		}
 		progress := Progress{s.Levels + 1, plan.Threshold, len(plan.Shards), false, s.Taken, s.Covered}
 		o.tell(progress)
-		c, err := o.level(ctx, m, s, &plan)
+		c, err := o.level(ctx, s, &plan)
 		if err != nil {
 			return nil, err
 		}
@@ -143,15 +143,11 @@ func begin(o *Options, m *shard.Manifest) (*level.State, error) {
 }
 
 // level runs the pipeline of the level after s and returns what the reducer made of it.
-func (o *Options) level(ctx context.Context, m *shard.Manifest, s *level.State, plan *level.Plan) (*level.Committed, error) {
+func (o *Options) level(ctx context.Context, s *level.State, plan *level.Plan) (*level.Committed, error) {
 	var b [6]byte
 	rand.Read(b[:])
 	job := Job{o.Shards, o.Dir, s.Levels + 1, hex.EncodeToString(b[:])}
-	var shards []string
-	for _, i := range plan.Shards {
-		shards = append(shards, filepath.Join(o.Shards, m.Shards[i].Name))
-	}
-	if err := o.Runner.Run(ctx, job.build(shards)); err != nil {
+	if err := o.Runner.Run(ctx, job.build(plan.Shards)); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -32,8 +32,8 @@ const workerFlag = "--worker"
 
 // Init prepares Beam; it must come first in main. Where the arguments are those that a pool, or a
 // runner, starts a worker with, it is that worker and does not return. What Beam and its runner
-// log goes to log, nil for nowhere.
-func Init(args []string, log io.Writer) {
+// log is dropped, unless Log says otherwise.
+func Init(args []string) {
 	if len(args) > 0 && strings.HasPrefix(args[0], workerFlag) {
 		flag.CommandLine.Parse(args)
 		beam.Init()
@@ -43,14 +43,11 @@ func Init(args []string, log io.Writer) {
 		flag.CommandLine.Parse(nil) // Beam's flags are not ours
 	}
 	beam.Init()
-	Log(log)
+	Log(io.Discard)
 }
 
-// Log sends what Beam and its runner log to w, nil for nowhere.
+// Log sends what Beam and its runner log to w.
 func Log(w io.Writer) {
-	if w == nil {
-		w = io.Discard
-	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(w, nil)))
 }
 

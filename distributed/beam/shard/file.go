@@ -30,6 +30,9 @@ func (e *Error) Error() string { return e.File + ": " + e.What }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// Sum returns the checksum of all of a file, or of a record: CRC-32C.
+func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 // tally counts and sums what goes through it.
 type tally struct {
 	w     io.Writer // nil while reading

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"strconv"
 )
@@ -16,14 +15,14 @@ func Encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(append(b, '\n'), "crc32c %08x\n", crc32.Checksum(b, castagnoli)), nil
+	return fmt.Appendf(append(b, '\n'), "crc32c %08x\n", Sum(b)), nil
 }
 
 // Decode reads a record into v and returns its checksum; what is not whole is an *Error that names
 // the file.
 func Decode(file string, record []byte, v any) (sum uint32, err error) {
 	line, rest, _ := bytes.Cut(record, []byte("\n"))
-	sum = crc32.Checksum(line, castagnoli)
+	sum = Sum(line)
 	told, ok := bytes.CutPrefix(rest, []byte("crc32c "))
 	want, perr := strconv.ParseUint(string(bytes.TrimSuffix(told, []byte("\n"))), 16, 32)
 	if !ok || perr != nil || uint32(want) != sum {

@@ -229,12 +229,7 @@ func beamTemp() (remove func() error, err error) {
 
 // verify checks the cover against the shards, which it reads anew.
 func verify(o *pipeline.Options, r *pipeline.Result) error {
-	c := &cover.Result{Coverable: r.State.Covered, Covered: r.State.Covered, Met: r.State.Covered}
-	err := r.State.EachPick(o.Dir, func(set, gain uint64) error {
-		c.Sets = append(c.Sets, set)
-		c.Gains = append(c.Gains, gain)
-		return nil
-	})
+	c, err := r.State.Result(o.Dir)
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,7 @@ taskmanager.memory.framework.off-heap.size: 128m
 taskmanager.memory.jvm-metaspace.size: 256m
 taskmanager.memory.jvm-overhead.min: 192m
 taskmanager.memory.jvm-overhead.max: 192m
+cluster.evenly-spread-out-slots: true
 heartbeat.interval: 2000
 heartbeat.timeout: 8000
 restart-strategy.type: fixed-delay

@@ -40,7 +40,7 @@ func main() {
 	// What lives is small, and each pipeline allocates far more: at the usual 100 the collector takes a
 	// fifth of the time.
 	debug.SetGCPercent(400)
-	pipeline.Init(os.Args[1:], nil)
+	pipeline.Init(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	flag.Parse()
-	pipeline.Init(nil, nil)
+	pipeline.Init(nil)
 	os.Exit(m.Run())
 }
 
