@@ -1,4 +1,4 @@
-.PHONY: kinds seeds accept-formats bench-formats targets flink beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: kinds seeds accept-formats bench-formats targets flink beam bench-beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -26,6 +26,9 @@ flink: ## forage-beam on Flink, in one process and as a cluster, with kills (nee
 # A module of its own, which go ./... does not enter.
 beam: ## distributed/beam: gofmt, vet, staticcheck, tests
 	cd distributed/beam && go vet ./... && go run $(STATICCHECK) ./... && FORAGE_SHARED="$${FORAGE_SHARED:-$(CURDIR)/../shared}" go test ./...
+
+bench-beam: ## CPU of a cover on Prism, of as many pipelines that do nothing, and of the engine for one machine
+	cd distributed/beam && FORAGE_SHARED="$${FORAGE_SHARED:-$(CURDIR)/../shared}" GOGC=400 go test ./pipeline -run '^$$' -bench WebGraph -benchtime 7x -count 3
 
 # Packages that start goroutines or share memory among them. The lab and the programs that measure run
 # whole histories and sites, minutes under the detector, by what has tests of its own here.
