@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -10,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"forage/crawl/plan"
+	"forage/crawl/scope"
 	"forage/store"
 )
 
@@ -104,5 +108,66 @@ func TestKillGrow(t *testing.T) {
 	t.Logf("%d kills", kills)
 	if kills == 0 {
 		t.Error("nothing was killed")
+	}
+}
+
+// TestEndNotWritten goes on with a first visit that was killed when all was fetched and only its end was not written yet.
+func TestEndNotWritten(t *testing.T) {
+	var asked atomic.Int32 // for the one page
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			asked.Add(1)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>all there is</title><p>A page that leads nowhere.")
+	}))
+	defer srv.Close()
+	dir, _ := scratch(t)
+	visit := func() *Result {
+		t.Helper()
+		c, err := Open(loopback(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Run(t.Context(), []scope.Seed{{URL: srv.URL + "/"}}, Options{})
+		if err == nil {
+			err = c.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	visit()
+
+	db, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := db.SiteNamed(store.HostOf(srv.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := plan.Latest(&db.View, site.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site.State, site.CrawledAt, site.Ready = store.SiteCrawling, 0, false
+	rec.Ended, rec.Done = 0, false
+	if err := errors.Join(db.PutSite(site), db.PutCycle(rec), db.Commit(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	visit()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the page was fetched %d times, want once", n)
+	}
+	if r := visit(); len(r.Finished) != 1 {
+		t.Errorf("visited once more, %d sites were finished before; want 1", len(r.Finished))
+	}
+	c := openSound(t, loopback(dir))
+	site, err = c.View().SiteNamed(site.Name)
+	if err != nil || site.State != store.SiteDone || !site.Ready || site.CrawledAt == 0 {
+		t.Errorf("the site is %s, ready: %t, crawled at %d, %v; want it done", site.State, site.Ready, site.CrawledAt, err)
 	}
 }

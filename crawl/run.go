@@ -350,11 +350,11 @@ func (r *run) visitOnce(s seeded) error {
 		if err != nil {
 			return err
 		}
-		waits, err := r.requisitesWait(rec)
+		open, err := r.unended(rec)
 		if err != nil {
 			return err
 		}
-		if (counts.Queued() == 0 || satisfied(rec, counts)) && !waits {
+		if (counts.Queued() == 0 || satisfied(rec, counts)) && !open {
 			r.res.Finished = append(r.res.Finished, rec)
 			r.pending--
 			return nil
@@ -363,17 +363,11 @@ func (r *run) visitOnce(s seeded) error {
 	})
 }
 
-// requisitesWait reports whether the first visit of a site was interrupted when nothing but what its pages need was left.
-func (r *run) requisitesWait(s *store.Site) (waits bool, err error) {
-	c := r.crawl
-	if !r.opt.Requisites || r.opt.Unarchived || c.archive == nil {
-		return false, nil
-	}
-	rec, err := plan.Latest(&c.db.View, s.ID)
-	if err != nil || rec == nil || rec.Ended != 0 || rec.Kind != store.FirstVisit {
-		return false, err
-	}
-	return waits, c.db.RequisiteHosts(s.ID, func(string, int) bool { waits = true; return false })
+// unended reports whether the end of a site's first visit is still to be written down: it was interrupted, maybe when nothing was left in
+// line but what its pages need, or nothing at all.
+func (r *run) unended(s *store.Site) (bool, error) {
+	rec, err := plan.Latest(&r.crawl.db.View, s.ID)
+	return err == nil && rec != nil && rec.Ended == 0 && rec.Kind == store.FirstVisit, err
 }
 
 // satisfied reports whether a site's first visit has ended under rules that leave out what waits.
