@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"errors"
 	"net/netip"
 	"slices"
 	"sync"
@@ -285,6 +286,10 @@ func (l *Loop) handOut(now time.Time) {
 			l.queue.Spill(id)
 			continue
 		}
+		if l.client.Permitted(h.name) != nil { // the worker would find out, and others may have its turn meanwhile
+			l.queue.Postpone(id, it, now, refusedFor)
+			continue
+		}
 		if !h.addressed && c.delay() > 0 && l.cfg.Fetch.Proxy == nil {
 			// The bound of requests to one address holds from the first one on.
 			h.addressed = true
@@ -311,6 +316,9 @@ func (l *Loop) handOut(now time.Time) {
 		c.run.handedOut()
 	}
 }
+
+// refusedFor is how long a host waits that fetch.Config.Permit did not let be asked, so that nothing spins while that lasts.
+const refusedFor = time.Second
 
 // firstWait is how long the answer to the first request ever to a host may take to begin. Hosts that do not
 // answer at all are many in old lists; one that takes longer is asked again, with all the time that
@@ -366,6 +374,14 @@ func (l *Loop) take(j *job) {
 		}
 		l.queue.Undo(h.id, j.item)
 		return
+	case notPermitted(j.err) && c.crawl().err == nil: // the same item is next, and nothing is known of the host
+		h.strange = h.strange || j.first
+		l.queue.Postpone(h.id, j.item, now, refusedFor)
+		j.recording.drop()
+		if j.out != nil {
+			j.out.Release()
+		}
+		return
 	case j.err != nil || c.crawl().err != nil: // the run is being interrupted: the document goes on waiting
 		l.queue.Release(h.id, now, frontier.Answer{}) // the server may have seen the request
 		l.Spill(h.id, []item{j.item})
@@ -400,6 +416,12 @@ func (l *Loop) take(j *job) {
 		l.acquainted(h)
 	}
 	j.out.Release()
+}
+
+// notPermitted reports whether a request was not made, or not to its end, because fetch.Config.Permit did not let it.
+func notPermitted(err error) bool {
+	var e *fetch.NotPermittedError
+	return errors.As(err, &e)
 }
 
 // request fills in the request of an item.

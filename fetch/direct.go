@@ -33,7 +33,10 @@ func (c *Client) direct(ctx context.Context, u *url.URL, r *Request, o *Outcome,
 	a, err := c.http1.Do(ctx, &http1.Request{
 		TLS: secure, Host: to.Host, Target: u.RequestURI(), Fields: c.fields(u, r),
 		HeaderWait: c.cfg.HeaderWait, End: end, HTTP1Only: http1Only,
-		Connected: func(a net.Addr) { o.Addr = addrOf(a) },
+		Connected: func(a net.Addr) error {
+			o.Addr = addrOf(a)
+			return permissionOf(ctx).ask()
+		},
 	})
 	var h2 *http1.OtherProtocol
 	if errors.As(err, &h2) {

@@ -2,7 +2,7 @@
 //
 // Start with Client.Fetch: it sends one GET and returns an Outcome, whose Class tells a page
 // from a redirect, a refusal from a failure. Outcomes are values; an error means only that
-// the caller's context ended. Redirects are not followed: the caller checks the target as it
+// the caller's context ended, or that Config.Permit did not let the host be asked. Redirects are not followed: the caller checks the target as it
 // checks any link and asks again (see Chain). Client.Robots fetches the rules of one host,
 // and Robots decides what they allow.
 //
@@ -25,6 +25,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/idna"
@@ -47,6 +48,13 @@ type Config struct {
 	Proxy        *url.URL       // http, https or socks5, with its credentials; nil means none
 	Fields       []SiteField    // header fields for single hosts
 	Cookies      *Cookies       // cookies to send; nil means none
+
+	// Permit is asked before a connection to a host is made, and again just before the first byte of each
+	// request to it is written, with the host or host:port as in the URL. Where it returns an error nothing is sent,
+	// and the request ends with a *NotPermittedError. It is for a right to ask that may end at any moment, as a lease
+	// does; it must not block, and is called from several goroutines. On HTTP/2 and by a proxy, where requests share
+	// what is written, a connection ends at its first refusal, with all that is under way on it. nil: all is permitted.
+	Permit func(host string) error
 
 	// Dial and Lookup are for networks other than the machine's, such as those in memory of
 	// package fetchtest. Dial makes all connections, which outlive its ctx; nil means TCP to the
@@ -137,7 +145,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, errors.New("a dialer of the caller's goes with no proxy")
 	}
 	c := &Client{cfg: cfg, guard: guard{cfg.AllowPrivate}, resolver: net.DefaultResolver}
-	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, ControlContext: c.guard.control, KeepAlive: 30 * time.Second}
+	c.dialer = &net.Dialer{Timeout: cfg.ConnectWait, ControlContext: c.control, KeepAlive: 30 * time.Second}
 	if cfg.Bandwidth > 0 {
 		c.received = &bandwidth{perSecond: cfg.Bandwidth}
 	}
@@ -169,7 +177,11 @@ func (c *Client) transport(h2 bool) *http.Transport {
 		// (see Fetch), as far as names tell.
 		d := &net.Dialer{Timeout: c.cfg.ConnectWait}
 		t.DialContext, t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return c.received.limit(d.DialContext(ctx, network, address))
+			may := permissionOf(ctx)
+			if err := may.ask(); err != nil {
+				return nil, err
+			}
+			return may.guarded(c.received.limit(d.DialContext(ctx, network, address)))
 		}, nil
 	}
 	return t
@@ -177,12 +189,24 @@ func (c *Client) transport(h2 bool) *http.Transport {
 
 // dial makes a connection, within ConnectWait.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	may := permissionOf(ctx)
 	if c.cfg.Dial == nil {
-		return c.received.limit(c.dialer.DialContext(ctx, network, address))
+		return may.guarded(c.received.limit(c.dialer.DialContext(ctx, network, address)))
+	}
+	if err := may.ask(); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectWait)
 	defer cancel()
-	return c.received.limit(c.cfg.Dial(ctx, network, address))
+	return may.guarded(c.received.limit(c.cfg.Dial(ctx, network, address)))
+}
+
+// control is called for each address before it is connected to.
+func (c *Client) control(ctx context.Context, network, address string, raw syscall.RawConn) error {
+	if err := permissionOf(ctx).ask(); err != nil {
+		return err
+	}
+	return c.guard.control(ctx, network, address, raw)
 }
 
 // Close closes the idle connections. Requests in flight are not disturbed.
@@ -218,7 +242,7 @@ type Request struct {
 // MaxStream is how many bytes of a body are read where it is not kept: what the sitemap protocol allows.
 const MaxStream = 50 << 20
 
-// Fetch sends r and returns what came of it. The error is ctx's own, and nothing else.
+// Fetch sends r and returns what came of it. The error is ctx's own, or a *NotPermittedError, and nothing else.
 // It blocks for at most Config.Timeout. Memory: the decoded body, at most MaxBody, and some 300 KiB
 // for decoding; br and zstd take the body as it came, at most MaxBody, and up to 16 MiB while it is
 // decoded. All that is held until Outcome.Release, and may have to wait for others: see Outcome.Hold.
@@ -229,6 +253,10 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 	if err != nil {
 		o.Class, o.Reason = BadURL, err.Error()
 		return o, nil
+	}
+	may, ctx := c.permission(ctx, u.Host)
+	if err := may.ask(); err != nil {
+		return o, err
 	}
 	if err := c.admit(ctx, u); err != nil {
 		c.fail(o, err)
@@ -252,7 +280,9 @@ func (c *Client) Fetch(ctx context.Context, r *Request) (*Outcome, error) {
 		cut(nil)
 	}
 	o.Elapsed = time.Since(start)
-	err = ctx.Err()
+	if err = ctx.Err(); err == nil {
+		err = may.refusal()
+	}
 	if err == nil || o.Class.Answered() && o.Cut == Whole && r.Exchange.whole() {
 		err = nil
 	} else {

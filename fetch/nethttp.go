@@ -68,6 +68,7 @@ func (c *Client) send(ctx context.Context, t *http.Transport, u *url.URL, r *Req
 	ctx, cancel := context.WithCancelCause(ctx) // ends with ctx, which outlives the body
 	tries := 0
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		permissionOf(ctx).uses(i.Conn)
 		if tries++; tries > maxConns {
 			cancel(&failure{Broken, "the server ends each connection before it answers"})
 		}

@@ -93,7 +93,7 @@ func (r *Robots) Sitemaps() []string {
 // five redirects, guarded as any request; what they lead to counts for this origin only. The
 // Outcome is that of the last request: it tells why rules are Unreachable and what the host
 // asks for (RetryAfter). Of like Wait and Exchange count, for each of the requests; after each of them
-// answered is called with what Fetch returned, unless it is nil. The error is ctx's own.
+// answered is called with what Fetch returned, unless it is nil. The error is ctx's own, or a *NotPermittedError.
 func (c *Client) Robots(ctx context.Context, origin string, like *Request, answered func(*Outcome, error)) (*Robots, *Outcome, error) {
 	var chain Chain
 	url := strings.TrimSuffix(origin, "/") + "/robots.txt"

@@ -443,6 +443,16 @@ func (q *Queue[T]) Undo(id Host, item T) {
 	}
 }
 
+// Postpone gives an item back that was not asked for after all, as Undo does, and leaves its host alone for a time, and
+// for its delay at least: something may have been sent. Nothing else is known of the host by that.
+func (q *Queue[T]) Postpone(id Host, item T, now time.Time, wait time.Duration) {
+	h := q.host(id)
+	if t := now.Add(max(wait, h.gap())); t.After(h.Next) {
+		h.Next = t
+	}
+	q.Undo(id, item)
+}
+
 // Pause stops h: requests that are out may end, no more are given. reason is for people.
 func (q *Queue[T]) Pause(id Host, reason string) {
 	h := q.host(id)

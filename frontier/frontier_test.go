@@ -76,6 +76,27 @@ func TestNoDelay(t *testing.T) {
 	acquire(t, q, at(60), 1, 14)
 }
 
+// A host of which an item was given back is left alone for a time, or for its delay, and nothing else is known of it.
+func TestPostpone(t *testing.T) {
+	for _, delay := range []time.Duration{0, 5 * time.Second} {
+		q := New(Config{Delay: delay, Parallel: 64}, lists{1: {10, 11}, 2: {20}})
+		q.Wake(1)
+		q.Restore(1, State{Backoff: 2})
+		acquire(t, q, at(0), 1, 10)
+		q.Postpone(1, 10, at(1), time.Second)
+		if st := q.State(1); st.Backoff != 2 || st.Answered || !st.Last.IsZero() {
+			t.Errorf("delay %v: %+v", delay, st)
+		}
+		due := 1 + max(1, delay.Seconds())
+		wait(t, q, at(1), at(due))
+		q.Wake(2)
+		acquire(t, q, at(1), 2, 20) // others go on
+		acquire(t, q, at(due), 1, 10)
+		q.Release(1, at(due), Answer{})
+		acquire(t, q, at(due+delay.Seconds()), 1, 11)
+	}
+}
+
 // Hosts without a delay take turns, however soon they answer.
 func TestTurns(t *testing.T) {
 	const hosts, parallel = 10, 4

@@ -106,6 +106,9 @@ type wire struct {
 	dry   bool // nothing is read from it for the time being
 }
 
+// NetConn is the connection that the dialer made.
+func (w *wire) NetConn() net.Conn { return w.Conn }
+
 func (w *wire) Read(p []byte) (int, error) {
 	if w.dry {
 		return 0, errDry

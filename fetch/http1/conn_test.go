@@ -254,7 +254,10 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = c.Do(ctx, &Request{Host: mute.host, Connected: func(net.Addr) { cancel() }})
+	_, err = c.Do(ctx, &Request{Host: mute.host, Connected: func(net.Addr) error {
+		cancel()
+		return nil
+	}})
 	if err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
 	}

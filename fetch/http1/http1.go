@@ -82,7 +82,7 @@ type Request struct {
 	HeaderWait time.Duration             // from sending to the end of the header block; 0: until End
 	End        time.Time                 // of everything, the body included
 	HTTP1Only  bool                      // offers no other protocol
-	Connected  func(net.Addr)            // if set, called with the other end of each connection before the request is sent on it
+	Connected  func(net.Addr) error      // if set, called with the other end of each connection just before the request is sent on it; its error ends the request, of which nothing is sent
 }
 
 // An Answer is read by one goroutine, and ends with Close.
@@ -144,7 +144,7 @@ func (e *OtherProtocol) Error() string { return "the server speaks " + e.Protoco
 
 // Do sends r and reads the header block of the answer, which the caller closes. It connects if no
 // connection is there to be used again, and tries the next one where the server had closed that
-// meanwhile. Errors are those of this package, of the dialer, of connections (deadlines are
+// meanwhile. Errors are those of this package, of the dialer, of Connected, of connections (deadlines are
 // os.ErrDeadlineExceeded), or ctx's.
 func (c *Client) Do(ctx context.Context, r *Request) (*Answer, error) {
 	key := originOf(r)
@@ -178,7 +178,11 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Answer, error) {
 			return nil, err
 		}
 		if r.Connected != nil {
-			r.Connected(cn.answer.Addr)
+			if err := r.Connected(cn.answer.Addr); err != nil {
+				cn.abort() // which says nothing, not by TLS either
+				cn.end()
+				return nil, err
+			}
 		}
 		cn.stop = func() bool { return true }
 		if ctx.Done() != nil {
