@@ -64,7 +64,7 @@ func (v *View) checkEach(report func(Problem)) error {
 
 // further are the passes that sound makes too, after the documents.
 func (c *checker) further() []func() error {
-	return []func() error{c.history, c.records, c.summaries, c.hosts, c.digests, c.captures, c.requisites, c.events, c.counters}
+	return []func() error{c.history, c.records, c.summaries, c.hosts, c.digests, c.captures, c.requisites, c.outbox, c.events, c.counters}
 }
 
 // Repair checks the store and mends what it finds: a document that cannot be read is fetched

@@ -140,15 +140,15 @@ type movement struct {
 	place       int // in the order in which they began
 }
 
-// knownEvents are the events that views may tell: those that are on the disk, so that none is told that a
+// A told is up to which number views may tell what is numbered: as far as it is on the disk, so that none is told that a
 // kill takes back.
-type knownEvents struct {
+type told struct {
 	last atomic.Uint64
 	mu   sync.Mutex
 	more chan struct{} // closed when there are more; nil: nobody waits
 }
 
-func (k *knownEvents) advance(last uint64) {
+func (k *told) advance(last uint64) {
 	for {
 		have := k.last.Load()
 		if last <= have {
@@ -166,9 +166,8 @@ func (k *knownEvents) advance(last uint64) {
 	}
 }
 
-// MoreEvents returns a channel that is closed when there are events after those that there are now.
-func (db *DB) MoreEvents() <-chan struct{} {
-	k := db.known
+// wait returns a channel that is closed when there are more.
+func (k *told) wait() <-chan struct{} {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.more == nil {
@@ -176,6 +175,9 @@ func (db *DB) MoreEvents() <-chan struct{} {
 	}
 	return k.more
 }
+
+// MoreEvents returns a channel that is closed when there are events after those that there are now.
+func (db *DB) MoreEvents() <-chan struct{} { return db.known.wait() }
 
 // LastEvent returns the number of the last event that views tell, 0 where there is none. It reads nothing.
 func (db *DB) LastEvent() uint64 { return db.known.last.Load() }
@@ -441,13 +443,16 @@ func (v *View) EventsKept() (first, last uint64, err error) {
 }
 
 // lastEventNumber returns the highest number that an event was given.
-func (v *View) lastEventNumber() (uint64, error) {
-	b, err := v.get(metaKey("events"))
+func (v *View) lastEventNumber() (uint64, error) { return v.metaNumber64("events") }
+
+// metaNumber64 is metaNumber for numbers of 8 bytes.
+func (v *View) metaNumber64(name string) (uint64, error) {
+	b, err := v.get(metaKey(name))
 	if errors.Is(err, ErrNotFound) {
 		return 0, nil
 	}
 	if err == nil && len(b) != 8 {
-		err = fmt.Errorf("%w: number %q", record.ErrCorrupt, "events")
+		err = fmt.Errorf("%w: number %q", record.ErrCorrupt, name)
 	}
 	if err != nil {
 		return 0, err

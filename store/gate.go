@@ -82,7 +82,7 @@ func (v *View) iterate(lower, upper []byte, f func(*pebble.Iterator) error) (err
 // Snapshot returns a view of what is committed now, which later commits do not change. The
 // caller closes it. Its methods return ErrClosed once EndReads has been called.
 func (db *DB) Snapshot() *View {
-	v := &View{decoded: db.decoded, gate: &db.reads, files: db.files, known: db.known}
+	v := &View{decoded: db.decoded, gate: &db.reads, files: db.files, known: db.known, outgoing: db.outgoing}
 	if db.reads.enter() != nil {
 		return v // it reads nothing
 	}

@@ -13,7 +13,7 @@ import (
 // that of its numbers; a cycle in the table of links is inverted, so that the latest version
 // comes first.
 const (
-	tableMeta       = 'm' // name → value: "format", "migrating", "next", "sites", "cycle", "kept", "events", "archive", "texts"
+	tableMeta       = 'm' // name → value: "format", "migrating", "next", "sites", "cycle", "kept", "events", "archive", "texts", "outgoing"
 	tableURL        = 'u' // URL → id (4 bytes)
 	tableDoc        = 'p' // id → document
 	tableSiteDoc    = 'd' // site, id → nothing
@@ -45,6 +45,7 @@ const (
 	tableText       = 'C' // id → where among the texts that of its last answer is
 	tableRequisite  = 'E' // site, host, 0, id of a page, hash (12 bytes) → what it needs and that waits to be fetched
 	tableKnown      = 'D' // hash (12 bytes) → nothing: what a page has needed at some time
+	tableOutgoing   = 'O' // number (8 bytes) → URL that another store may want
 	tableDelivery   = 'W' // name of a target, 0 → record of it; name of a target, 0, number (8 bytes) → of an event for it
 )
 

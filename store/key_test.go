@@ -6,5 +6,5 @@ var _ = map[byte]bool{
 	tableSiteName: true, tableCounters: true, tableCycle: true, tableCycleIndex: true, tablePast: true, tableNew: true, tableRefetch: true,
 	tableRecord: true, tableRecords: true, tableState: true, tableSummary: true, tableChanged: true, tableHost: true, tableRobots: true, tableRefusal: true,
 	tableDigest: true, tableEvent: true, tableTold: true, tableWatched: true, tableDelivery: true, tablePayload: true, tableCapture: true, tableText: true,
-	tableRequisite: true, tableKnown: true,
+	tableRequisite: true, tableKnown: true, tableOutgoing: true,
 }

@@ -101,6 +101,8 @@ type DB struct {
 
 	events
 
+	lastOutgoing uint64 // the highest number given
+
 	lastSite  SiteID         // the highest number given
 	lastCycle Cycle          // the same
 	ended     map[SiteID]int // cycles that Condense may find, an upper bound; of the sites that it has counted
@@ -178,7 +180,7 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 		return db.checkTables(folder, g, report)
 	}}
 	if !opt.ReadOnly {
-		db.known = new(knownEvents)
+		db.known, db.outgoing = new(told), new(told)
 	}
 	if err := errors.Join(db.migrate(opt), db.readNumbers()); err != nil {
 		return nil, errors.Join(err, db.shut())
@@ -278,14 +280,16 @@ func (db *DB) readNumbers() error {
 	site, err2 := db.metaNumber("sites")
 	cycle, err3 := db.metaNumber("cycle")
 	event, err4 := db.lastEventNumber()
-	db.next, db.lastSite, db.lastCycle, db.lastEvent = graph.Node(next), SiteID(site), Cycle(cycle), event
+	out, err7 := db.metaNumber64("outgoing")
+	db.next, db.lastSite, db.lastCycle, db.lastEvent, db.lastOutgoing = graph.Node(next), SiteID(site), Cycle(cycle), event, out
 	if db.known != nil {
 		db.known.last.Store(event)
+		db.outgoing.last.Store(out)
 	}
 	var err5, err6 error
 	db.numbers, err5 = db.newIndex(tableURL)
 	db.bodies, err6 = db.newIndex(tableDigest)
-	return errors.Join(err1, err2, err3, err4, err5, err6)
+	return errors.Join(err1, err2, err3, err4, err5, err6, err7)
 }
 
 // blockCache is how many bytes of tables are held in memory at most. The database takes what memtables need,
@@ -435,7 +439,7 @@ func (db *DB) Commit() error {
 	if err := db.tell(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	b, last := db.batch, db.lastEvent
+	b, last, out := db.batch, db.lastEvent, db.lastOutgoing
 	for _, id := range slices.Sorted(maps.Keys(db.docs)) { // once, however often it was put
 		if err := b.Set(key(tableDoc, uint32(id)), db.docs[id], nil); err != nil {
 			return err
@@ -485,6 +489,7 @@ func (db *DB) Commit() error {
 			return
 		}
 		db.known.advance(last)
+		db.outgoing.advance(out)
 		for _, f := range committed {
 			f()
 		}

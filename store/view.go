@@ -20,7 +20,8 @@ type View struct {
 	decoded *atomic.Int64                             // documents, by the DB and all its views
 	gate    *gate                                     // of snapshots; nil: always open
 	files   func(g *gate, report func(Problem)) error // verifies the files
-	known   *knownEvents                              // that may be told; nil: all that there are
+
+	known, outgoing *told // events and outgoing URLs that may be told; nil: all that there are
 }
 
 // Close frees a snapshot.
