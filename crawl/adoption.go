@@ -41,7 +41,7 @@ func (c *Crawl) Adopt(ctx context.Context, g Growth, opt Options) (seeds []scope
 		return nil, nil, err
 	}
 	v := c.db.Snapshot()
-	rules := newcomers{v: v, growth: &g, now: c.wall().Unix(), sites: map[store.SiteID]*store.Site{}}
+	rules := newcomers{v: v, growth: &g, crawl: c, now: c.wall().Unix(), sites: map[store.SiteID]*store.Site{}}
 	l, err := rules.read()
 	if err = errors.Join(err, v.Close()); err != nil {
 		return nil, nil, err
@@ -85,6 +85,7 @@ func (c *Crawl) Adopt(ctx context.Context, g Growth, opt Options) (seeds []scope
 type newcomers struct {
 	v      *store.View
 	growth *Growth
+	crawl  *Crawl
 	now    store.Time
 	sites  map[store.SiteID]*store.Site
 	there  *scope.Directory
@@ -107,6 +108,9 @@ func (n *newcomers) may(d *store.Doc) (bool, error) {
 		return false, err
 	}
 	host := store.HostOf(d.URL)
+	if n.crawl.Elsewhere(host) {
+		return false, nil
+	}
 	switch r, err := n.v.Refusal(host); {
 	case err == nil:
 		if n.now < r.Until {
@@ -191,7 +195,7 @@ func (c *Crawl) ask(ctx context.Context, n *adoptee, opt *Options) error {
 	if err != nil {
 		return err
 	}
-	r, o, err := c.Client().Robots(ctx, origin, new(fetch.Request), nil)
+	r, o, err := c.Client().Robots(ctx, origin, &fetch.Request{Follows: c.follows}, nil)
 	if err != nil {
 		turn.End(nil, 0)
 		return err

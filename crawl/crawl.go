@@ -54,6 +54,11 @@ type Config struct {
 	Texts   *Texts          // and there what its pages say; nil: nowhere
 	Loop    *Loop           // that does the work, shared with other stores; nil: one of its own, made of the rest
 
+	// Elsewhere reports whether a host, or host:port, as in URLs, belongs to another store: it is never contacted by this crawl, and documents there
+	// that become known are skipped, and written down for that store (store.DB.PutOutgoing), which takes them in by Receive. It must give the same answer
+	// for the life of the store, and is called from several goroutines. nil: no host does.
+	Elsewhere func(host string) bool
+
 	Fetch    fetch.Config  // how single requests are made
 	Parallel int           // requests at once over all hosts; 0: 64
 	Delay    time.Duration // least gap between two requests to a host, even where its site asks for less; 0: DefaultDelay; below 0: what sites ask for alone
@@ -261,9 +266,9 @@ func (c *Crawl) Close() error {
 // what waits is fetched, what was fetched is not. It returns when nothing is left, or when
 // ctx ends; then Result.Interrupted is set and the same call goes on later. A site that is
 // being visited already is waited for. Errors: a seed that is no URL, rules that do not work,
-// what the store says, ErrHandedBack.
+// ErrElsewhere, what the store says, ErrHandedBack.
 func (c *Crawl) Run(ctx context.Context, seeds []scope.Seed, opt Options) (*Result, error) {
-	good, err := checkSeeds(ctx, seeds)
+	good, err := c.checkSeeds(ctx, seeds)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return &Result{Interrupted: true}, nil

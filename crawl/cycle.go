@@ -195,7 +195,7 @@ func (r *run) has(c *cycle) {
 
 // site returns the site of a record, taken among those that the runs work on.
 func (c *Crawl) site(rec *store.Site) (*site, error) {
-	sc, err := scope.New(&rec.Rules)
+	sc, err := c.newScope(&rec.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("site %s: %w", rec.Name, err)
 	}

@@ -116,7 +116,7 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 			d.New = store.MaybeNew
 		}
 	}
-	if why := owner.site.scope.Skip(d); why != "" && !(d.Main && d.Via == store.ViaNone) {
+	if why := owner.site.scope.Skip(d); why != "" && (why == store.ReasonElsewhere || !(d.Main && d.Via == store.ViaNone)) {
 		d.State, d.Reason = store.Skipped, why
 	} else if owner.full {
 		d.Reason = "limit: " + owner.limit
@@ -137,6 +137,7 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		owner.found(d, by != nil && owner == c)
 	case added:
 		owner.report(d, d.Reason)
+		c.sendOut(d, by)
 	}
 	return d.ID, off, true
 }

@@ -429,6 +429,7 @@ func (c *cycle) request(j *job) {
 	s := c.site
 	switch j.work {
 	case fetchRobots:
+		j.request.Follows = c.crawl().follows
 		return
 	case fetchNeed:
 		j.request = fetch.Request{URL: j.need.URL, Any: j.need.Sheet}

@@ -150,6 +150,9 @@ func (a *answer) require() {
 // require has a requisite fetched, unless it was ever wanted before, or is a document that the archive has.
 func (c *cycle) require(r *store.Requisite) {
 	crawl := c.crawl()
+	if crawl.Elsewhere(store.HostOf(r.URL)) {
+		return
+	}
 	added, err := crawl.db.AddRequisite(c.site.ID, r)
 	if err != nil || !added {
 		crawl.fail(err)
@@ -262,6 +265,8 @@ func (n *needLine) fill(most int, into []item) (_ []item, ok bool) {
 // leftOut returns why a requisite is not fetched under the rules of the site, "" if it is.
 func (n *needLine) leftOut(url string) string {
 	switch c := n.cycle; {
+	case c.crawl().Elsewhere(n.host.name):
+		return store.ReasonElsewhere
 	case c.site.scope.Excludes(url):
 		return "exclude"
 	case c.acts(&store.Doc{URL: url}):

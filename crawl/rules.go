@@ -66,7 +66,7 @@ func (c *Crawl) reconsider(s *store.Site, sc *scope.Scope, open *cycle) (out, ba
 
 // isRule reports whether a reason for which a document is skipped is a rule of its site.
 func isRule(reason string) bool {
-	return slices.Contains([]string{"include", "exclude", "depth", scope.Outside}, reason)
+	return slices.Contains([]string{"include", "exclude", "depth", scope.Outside, store.ReasonElsewhere}, reason)
 }
 
 // sameAgain makes d, which was left out, a duplicate of the page that took its place meanwhile.

@@ -15,8 +15,8 @@ import (
 )
 
 // checkSeeds returns seeds with their URLs in normal form and with what belongs to their sites. Errors:
-// a seed that is no URL, rules that do not work, ctx's own.
-func checkSeeds(ctx context.Context, seeds []scope.Seed) ([]scope.Seed, error) {
+// a seed that is no URL, rules that do not work, ErrElsewhere, ctx's own.
+func (c *Crawl) checkSeeds(ctx context.Context, seeds []scope.Seed) ([]scope.Seed, error) {
 	good := make([]scope.Seed, len(seeds))
 	for i, seed := range seeds {
 		if i%1024 == 0 && ctx.Err() != nil {
@@ -29,6 +29,9 @@ func checkSeeds(ctx context.Context, seeds []scope.Seed) ([]scope.Seed, error) {
 		url, err := scope.Normalise(seed.URL, r.IgnoreParams)
 		if err != nil {
 			return nil, fmt.Errorf("seed %q: %w", seed.URL, err)
+		}
+		if c.Elsewhere(store.HostOf(url)) {
+			return nil, fmt.Errorf("seed %q: %w", seed.URL, ErrElsewhere)
 		}
 		if r.Within, err = scope.Within(r.Scope, url); err != nil {
 			return nil, err
@@ -147,7 +150,7 @@ func (c *Crawl) placeSeeds(seeds []scope.Seed, strays strays, log *slog.Logger) 
 	}
 	for _, e := range sites {
 		if open := c.at(e.ID); open != nil {
-			if open.scope, err = scope.New(&e.Rules); err != nil {
+			if open.scope, err = c.newScope(&e.Rules); err != nil {
 				return nil, err
 			}
 			if open.allow, err = scope.Addresses(&e.Rules); err != nil {
@@ -183,7 +186,7 @@ func sameRules(a, b *store.Rules) bool {
 // changed has the rules of a site hold for what is known of it, and tells of pages that this
 // changes.
 func (c *Crawl) changed(s *store.Site, log *slog.Logger) error {
-	sc, err := scope.New(&s.Rules)
+	sc, err := c.newScope(&s.Rules)
 	if err != nil {
 		return err
 	}
@@ -293,7 +296,7 @@ func (c *Crawl) take(rec *store.Site, strays strays, cycle store.Cycle) (any boo
 	if strays.none {
 		return false, nil
 	}
-	sc, err := scope.New(&rec.Rules)
+	sc, err := c.newScope(&rec.Rules)
 	if err != nil {
 		return false, err
 	}

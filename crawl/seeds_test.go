@@ -96,7 +96,7 @@ func TestAdoptDomains(t *testing.T) {
 		}
 	}
 	rules := store.Rules{Scope: "domain"}
-	seeds, err := checkSeeds(t.Context(), []scope.Seed{{URL: "http://a.test/", Rules: rules}, {URL: "http://b.test/", Rules: rules}, {URL: "http://www.a.test/", Rules: rules}})
+	seeds, err := c.checkSeeds(t.Context(), []scope.Seed{{URL: "http://a.test/", Rules: rules}, {URL: "http://b.test/", Rules: rules}, {URL: "http://www.a.test/", Rules: rules}})
 	if err != nil {
 		t.Fatal(err)
 	}

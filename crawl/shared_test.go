@@ -265,7 +265,7 @@ func TestTouched(t *testing.T) {
 	for i := range 50 {
 		seeds = append(seeds, scope.Seed{URL: fmt.Sprintf("http://host%d.test/", i)})
 	}
-	seeds, err := checkSeeds(t.Context(), seeds)
+	seeds, err := c.checkSeeds(t.Context(), seeds)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -229,7 +229,7 @@ func (im *intake) scopeOf(s *Sighting) (*scope.Scope, error) {
 	}
 	var err error
 	if im.scope == nil {
-		im.scope, err = scope.New(s.Rules)
+		im.scope, err = im.crawl.newScope(s.Rules)
 	}
 	return im.scope, err
 }

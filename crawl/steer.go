@@ -124,7 +124,7 @@ func (c *Crawl) Add(urls []string) error {
 			}
 			seeds[i] = scope.Seed{URL: url, Rules: rules}
 		}
-		seeds, err := checkSeeds(context.Background(), seeds)
+		seeds, err := c.checkSeeds(context.Background(), seeds)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,9 @@ func (c *Crawl) Turn(ctx context.Context, url string, rules *store.Rules) (*Turn
 	l := c.loop
 	t := &Turn{crawl: c, delay: max(time.Duration(rules.DelayMillis)*time.Millisecond, l.cfg.Delay), given: make(chan error, 1)}
 	name, obeys := store.HostOf(url), rules.Robots != "ignore"
+	if c.Elsewhere(name) {
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrLeftAlone, ErrElsewhere)
+	}
 	l.do(func() {
 		if c.err != nil {
 			t.given <- c.err

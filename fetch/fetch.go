@@ -230,6 +230,10 @@ type Request struct {
 
 	Exchange *Exchange // filled with what goes over the wire; nil: nobody wants it
 
+	// Follows reports whether Robots may follow a redirect to a URL; nil: any. What a robots.txt says that may not be asked for nobody
+	// knows, so that its rules are Unreachable.
+	Follows func(url string) bool
+
 	Buffer []byte // Outcome.Body is built in its storage; the caller takes it back with Body
 
 	// Stream, if set, is called with the first bytes of a body, at least 1,445 or all, where the Class is

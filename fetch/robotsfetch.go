@@ -54,7 +54,7 @@ func (r *Robots) Unreachable() bool { return r.file == nil }
 // Unreachable tells, for people, why the last answer to a request for robots.txt is none that
 // rules could be read from.
 func Unreachable(o *Outcome) string {
-	if o.Status != 0 {
+	if o.Status != 0 && !(o.Class == Redirect && o.Reason != "") {
 		return fmt.Sprintf("answers with status %d, so nothing may be fetched", o.Status)
 	}
 	return cmp.Or(o.Reason, o.Class.String())
@@ -92,7 +92,7 @@ func (r *Robots) Sitemaps() []string {
 // Robots fetches the rules of an origin, such as https://example.org:8443. It follows up to
 // five redirects, guarded as any request; what they lead to counts for this origin only. The
 // Outcome is that of the last request: it tells why rules are Unreachable and what the host
-// asks for (RetryAfter). Of like Wait and Exchange count, for each of the requests; after each of them
+// asks for (RetryAfter). Of like Wait, Exchange and Follows count, for each of the requests; after each of them
 // answered is called with what Fetch returned, unless it is nil. The error is ctx's own, or a *NotPermittedError.
 func (c *Client) Robots(ctx context.Context, origin string, like *Request, answered func(*Outcome, error)) (*Robots, *Outcome, error) {
 	var chain Chain
@@ -107,7 +107,11 @@ func (c *Client) Robots(ctx context.Context, origin string, like *Request, answe
 		}
 		if o.Class == Redirect && chain.Hops() < robotsRedirects {
 			if url = chain.Next(o); url != "" {
-				continue
+				if like.Follows == nil || like.Follows(url) {
+					continue
+				}
+				o.Reason = "redirects to " + url + ", which is not asked for"
+				return ReadRobots(c.cfg.UserAgent, 0, nil, time.Now()), o, nil
 			}
 		}
 		return c.RobotsOf(o, time.Now()), o, nil

@@ -250,9 +250,11 @@ func were(n int64) string {
 
 // skips tells what the short reasons mean, of which a rule of the site is one.
 var skips = map[string]string{
-	"scope":   " (outside of the site whose link led there; 'forage crawl URL' makes it a site of its own)",
-	"include": " (no --include of the site fits)",
-	"exclude": " (an --exclude of the site fits)",
-	"depth":   " (beyond --max-depth of the site)",
-	"action":  " (it looks like something that is done, such as to log out or to delete, and --cookies or --header log in there; give it as a URL to fetch it)",
+	"scope":               " (outside of the site whose link led there; 'forage crawl URL' makes it a site of its own)",
+	"include":             " (no --include of the site fits)",
+	"exclude":             " (an --exclude of the site fits)",
+	"depth":               " (beyond --max-depth of the site)",
+	store.ReasonElsewhere: " (its host belongs to another store, which is told of it)",
+
+	"action": " (it looks like something that is done, such as to log out or to delete, and --cookies or --header log in there; give it as a URL to fetch it)",
 }

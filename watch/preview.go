@@ -123,7 +123,7 @@ func (p *Preview) look(ctx context.Context, c *crawl.Crawl, now time.Time) error
 	if err != nil {
 		return err
 	}
-	r, o, err := c.Client().Robots(ctx, origin, new(fetch.Request), nil)
+	r, o, err := c.Client().Robots(ctx, origin, &fetch.Request{Follows: func(url string) bool { return !c.Elsewhere(store.HostOf(url)) }}, nil)
 	if err != nil {
 		turn.End(nil, 0)
 		return err

@@ -23,19 +23,38 @@ import "forage/store"
 // Of returns what is known of a document when a link to it is found in cycle c: by is
 // the document with the link, nil for robots.txt and for URLs given by hand.
 func Of(s *store.Site, c store.Cycle, by *store.Doc) store.Novelty {
+	says := store.IsNew
+	switch {
+	case by == nil:
+	case by.Site != s.ID:
+		says = Told(by)
+	case by.New == store.IsNew, by.Stub:
+	case by.New == store.MaybeNew:
+		says = store.MaybeNew
+	case by.Cycle < c && by.LinksOf == 0 && !by.Evicted:
+		says = store.MaybeNew // its earlier fetches failed: nobody knows what it linked to then
+	}
+	return By(s, c, says)
+}
+
+// By is Of where a link says of a document that it is new, or may be, as far as the site does not know better.
+func By(s *store.Site, c store.Cycle, says store.Novelty) store.Novelty {
 	switch {
 	case c <= s.FirstCycle:
 		return store.NotNew
 	case s.Partial:
 		return store.MaybeNew
-	case by == nil, by.New == store.IsNew, by.Stub:
+	}
+	return says
+}
+
+// Told is what a link by a document of another site says of what it leads to.
+func Told(by *store.Doc) store.Novelty {
+	switch {
+	case by.New == store.IsNew, by.Stub:
 		return store.IsNew
-	case by.New == store.MaybeNew:
+	case by.New == store.MaybeNew, by.LinksOf == 0: // where it was fetched for the first time its link may be old
 		return store.MaybeNew
-	case by.Site != s.ID && by.LinksOf == 0:
-		return store.MaybeNew // another site was fetched for the first time: its link may be old
-	case by.Cycle < c && by.LinksOf == 0 && !by.Evicted:
-		return store.MaybeNew // its earlier fetches failed: nobody knows what it linked to then
 	}
 	return store.IsNew
 }

@@ -34,6 +34,7 @@ type Scope struct {
 	kind, within     string
 	include, exclude []*regexp.Regexp
 	maxDepth         int
+	elsewhere        func(host string) bool // nil: no host is
 }
 
 // New compiles rules. The error names the rule that is wrong.
@@ -53,6 +54,17 @@ func New(r *store.Rules) (*Scope, error) {
 		}
 	}
 	return s, nil
+}
+
+// Without returns s without the hosts of which elsewhere is true, host:port as in URLs: documents there are skipped, whoever gave them.
+// nil: no host is.
+func (s *Scope) Without(elsewhere func(host string) bool) *Scope {
+	if elsewhere == nil {
+		return s
+	}
+	less := *s
+	less.elsewhere = elsewhere
+	return &less
 }
 
 // Addresses returns the ranges of addresses that rules allow although they are not public.
@@ -121,6 +133,8 @@ func (s *Scope) Contains(url string) bool {
 // Skip returns why a document is not fetched under the rules, "" if it is.
 func (s *Scope) Skip(d *store.Doc) string {
 	switch {
+	case s.elsewhere != nil && s.elsewhere(store.HostOf(d.URL)):
+		return store.ReasonElsewhere
 	case d.Seed:
 		return ""
 	case !s.Contains(d.URL):
