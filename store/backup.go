@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -43,7 +44,7 @@ func (db *DB) Backup(ctx context.Context, to string) (bytes int64, err error) {
 
 // copyTo copies the database to a new folder.
 func (db *DB) copyTo(ctx context.Context, folder string) (bytes int64, err error) {
-	from, done, err := db.freeze()
+	frozen, err := db.Freeze(ctx)
 	if noRoom(err) {
 		if err := db.checkpoint(folder); err != nil {
 			return 0, err
@@ -53,19 +54,12 @@ func (db *DB) copyTo(ctx context.Context, folder string) (bytes int64, err error
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	files, err := os.ReadDir(from)
-	if err != nil {
-		return 0, err
-	}
+	defer func() { err = errors.Join(err, frozen.Close()) }()
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return 0, err
 	}
-	for _, f := range files {
-		if f.IsDir() || f.Name() == "LOCK" || f.Name() == "owner" {
-			continue
-		}
-		n, err := db.copySynced(ctx, filepath.Join(from, f.Name()), filepath.Join(folder, f.Name()))
+	for _, f := range frozen.Files {
+		n, err := db.copySynced(ctx, filepath.Join(frozen.Folder, f.Name), filepath.Join(folder, f.Name))
 		if err != nil {
 			return 0, err
 		}
@@ -87,18 +81,72 @@ func size(folder string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// freeze returns a folder that holds the database as it is committed, and does not change until done is called.
-func (db *DB) freeze() (folder string, done func() error, err error) {
-	if db.commits == nil { // a reader: its own copy, or the store's folder, which it has locked
-		if db.copy != nil {
-			return db.copy.dir, func() error { return nil }, nil
-		}
-		return filepath.Join(db.disk.room.dir, "documents"), func() error { return nil }, nil
-	}
-	// What is called as the copy of a reader is removed by the next writer, if this one is killed.
-	folder = newCopy(db.disk.room.dir)
-	return folder, func() error { return os.RemoveAll(folder) }, db.checkpoint(folder)
+// A Frozen is a store as it was committed at one moment. A folder with its files as documents is that store.
+type Frozen struct {
+	Folder string       // of the files, which do not change until Close
+	Files  []FrozenFile // by name
+
+	close func() error
 }
+
+// A FrozenFile is a file of a Frozen.
+type FrozenFile struct {
+	Name string // in the folder
+	Size int64
+
+	// Immutable: it is a table, which keeps name and content for the life of the database, so that who has copied it once need not do so again. Of
+	// two copies of a database that both go on, each gives the next names by itself.
+	Immutable bool
+}
+
+// Close removes the folder, unless it is the store's own.
+func (f *Frozen) Close() error { return f.close() }
+
+// Freeze returns the store as it is committed now, beside the goroutine that writes, and while others read; nobody waits for it. Tables get a
+// second name in a folder of the store until Close: what is merged meanwhile takes up its room until then. What is committed is in the log of the frozen
+// store or in its tables; what was to be synced is on the disk. A process that is killed leaves a folder that the next one
+// which opens the store removes. Errors: what the file system says, as where there is no room for the names; of ctx; ErrClosed once EndReads has been called.
+// O(files), and a sync of the log.
+func (db *DB) Freeze(ctx context.Context) (_ *Frozen, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := db.reads.enter(); err != nil {
+		return nil, err
+	}
+	defer db.reads.leave()
+	f := &Frozen{Folder: filepath.Join(db.disk.room.dir, "documents"), close: func() error { return nil }}
+	switch {
+	case db.commits != nil:
+		// What is called as the copy of a reader is removed by the next writer, if this one is killed.
+		f.Folder = newCopy(db.disk.room.dir)
+		if err := db.checkpoint(f.Folder); err != nil {
+			return nil, err
+		}
+		f.close = func() error { return os.RemoveAll(f.Folder) }
+	case db.copy != nil: // a reader has a copy of its own, or the store's folder, which it has locked
+		f.Folder = db.copy.dir
+	}
+	entries, err := os.ReadDir(f.Folder)
+	for i := 0; i < len(entries) && err == nil; i++ {
+		var info fs.FileInfo
+		name := entries[i].Name()
+		if entries[i].IsDir() || name == "LOCK" || name == "owner" {
+			continue
+		}
+		if info, err = entries[i].Info(); err == nil {
+			ext := filepath.Ext(name)
+			f.Files = append(f.Files, FrozenFile{Name: name, Size: info.Size(), Immutable: slices.Contains(tableSuffixes, ext)})
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// tableSuffixes end the names of files that never change once they are written.
+var tableSuffixes = []string{".sst", ".blob"}
 
 // checkpoint has the database write itself, as it is committed now, to a new folder, which is not there where that fails.
 func (db *DB) checkpoint(folder string) error {

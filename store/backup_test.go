@@ -92,6 +92,88 @@ func TestBackup(t *testing.T) {
 	}
 }
 
+// TestFreeze: what is frozen is the store as it was committed, whatever is written, merged and deleted meanwhile. What is told to be immutable is
+// the same, byte for byte, in all of them that have it.
+func TestFreeze(t *testing.T) {
+	dir := t.TempDir()
+	withPages(t, dir)
+	db, err := Open(dir, Options{MemTable: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]string{}
+	var all []*Frozen
+	urls := map[*Frozen]int{}
+	for round := range 8 {
+		for i := range 40 {
+			if err := errors.Join(addPage(db, fmt.Sprintf("http://a/x%d-%d", round, i)), db.Commit()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.db.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := db.Freeze(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := db.NumURLs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, urls[f] = append(all, f), int(n)
+		if round%3 == 2 {
+			if err := db.db.Compact(context.Background(), []byte{0}, []byte{255}, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, f := range all {
+		copied := filepath.Join(t.TempDir(), "documents")
+		if err := os.Mkdir(copied, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		immutable := 0
+		for _, file := range f.Files {
+			b, err := os.ReadFile(filepath.Join(f.Folder, file.Name))
+			if err != nil || int64(len(b)) != file.Size {
+				t.Fatalf("%s has %d bytes, want %d: %v", file.Name, len(b), file.Size, err)
+			}
+			if file.Immutable {
+				immutable++
+				if was, ok := tables[file.Name]; ok && was != string(b) {
+					t.Errorf("%s has changed", file.Name)
+				}
+				tables[file.Name] = string(b)
+			}
+			if err := os.WriteFile(filepath.Join(copied, file.Name), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if immutable == 0 {
+			t.Errorf("of %+v none is immutable", f.Files)
+		}
+		if n := soundURLs(t, filepath.Dir(copied)); n != urls[f] {
+			t.Errorf("%d URLs, want %d", n, urls[f])
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := readerCopies(t, dir); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+	if err := db.EndReads(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Freeze(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("of a store that is being closed: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestBackupOfReader: a process that only reads makes a backup of what it sees.
 func TestBackupOfReader(t *testing.T) {
 	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")

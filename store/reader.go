@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -73,7 +74,7 @@ func copyForReader(dir string) (_ *readerCopy, err error) {
 		src, dst := filepath.Join(from, f.Name()), filepath.Join(c.dir, f.Name())
 		switch ext := filepath.Ext(f.Name()); {
 		case f.IsDir() || f.Name() == "LOCK":
-		case ext == ".sst" || ext == ".blob":
+		case slices.Contains(tableSuffixes, ext):
 			err = os.Link(src, dst)
 		default:
 			err = copyFile(src, dst)
