@@ -84,6 +84,40 @@ func (f *File) Commit() error {
 	return SyncFolder(filepath.Dir(f.path))
 }
 
+// CommitNew is Commit where nothing has the name: else it returns an error that wraps fs.ErrExist, and what is there stays. Of several
+// processes that make one file one succeeds. Where the file system has no hard links, a kill may leave a file with the name and without all of its content.
+func (f *File) CommitNew() error {
+	defer f.Discard()
+	if err := errors.Join(f.Chmod(0o644), f.Sync()); err != nil {
+		return err
+	}
+	err := os.Link(f.Name(), f.path)
+	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+		err = f.copyNew()
+	}
+	if err != nil {
+		return err
+	}
+	f.Discard()
+	return SyncFolder(filepath.Dir(f.path))
+}
+
+// copyNew copies the file to one that was not there.
+func (f *File) copyNew() error {
+	to, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(to, f.File)
+	}
+	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
+		os.Remove(f.path)
+	}
+	return err
+}
+
 // Discard closes and removes the file; after Commit it does nothing.
 func (f *File) Discard() {
 	if f.File != nil {

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -52,6 +55,43 @@ func TestCreate(t *testing.T) {
 	check("three")
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestCommitNew: of several who make one file one does, and the file is his, whole; where there are hard links and where there are none.
+func TestCommitNew(t *testing.T) {
+	for name, commit := range map[string]func(*File) error{"by a link": (*File).CommitNew, "by a copy": (*File).copyNew} {
+		path := filepath.Join(t.TempDir(), "file")
+		errs := make([]error, 8)
+		var all sync.WaitGroup
+		for i := range errs {
+			all.Go(func() {
+				f, err := New(path)
+				if err == nil {
+					if _, err = io.WriteString(f, strings.Repeat(strconv.Itoa(i), 10_000)); err == nil {
+						err = commit(f)
+					}
+					f.Discard()
+				}
+				errs[i] = err
+			})
+		}
+		all.Wait()
+		won := -1
+		for i, err := range errs {
+			if err == nil && won < 0 {
+				won = i
+			} else if !errors.Is(err, fs.ErrExist) {
+				t.Errorf("%s: number %d: %v, and number %d has made it", name, i, err, won)
+			}
+		}
+		b, err := os.ReadFile(path)
+		if won < 0 || err != nil || string(b) != strings.Repeat(strconv.Itoa(won), 10_000) {
+			t.Errorf("%s: number %d has made %d bytes, %v", name, won, len(b), err)
+		}
+		if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+			t.Errorf("%s: left %v, %v", name, entries, err)
+		}
 	}
 }
 
