@@ -145,6 +145,15 @@ func (db *DB) Freeze(ctx context.Context) (_ *Frozen, err error) {
 	return f, nil
 }
 
+// Unflushed is how many bytes of the log are in no table yet, which a Frozen has as they are: up to twice Options.MemTable.
+func (db *DB) Unflushed() int64 { return int64(db.db.Metrics().WAL.Size) }
+
+// Flush writes what is committed to tables, beside the goroutine that writes, so that a Frozen has a log of what comes later alone. It costs a table, however small:
+// call it where more than some hundred KB are Unflushed.
+func (db *DB) Flush() error {
+	return db.disk.await(func() error { return db.db.Flush() })
+}
+
 // tableSuffixes end the names of files that never change once they are written.
 var tableSuffixes = []string{".sst", ".blob"}
 
