@@ -1,4 +1,4 @@
-.PHONY: kinds seeds accept-formats bench-formats targets flink beam bench-beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: shards kafka bench-shards model kinds seeds accept-formats bench-formats targets flink beam bench-beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -26,6 +26,21 @@ flink: ## forage-beam on Flink, in one process and as a cluster, with kills (nee
 # A module of its own, which go ./... does not enter.
 beam: ## distributed/beam: gofmt, vet, staticcheck, tests
 	cd distributed/beam && go vet ./... && go run $(STATICCHECK) ./... && FORAGE_SHARED="$${FORAGE_SHARED:-$(CURDIR)/../shared}" go test ./...
+
+shards: ## distributed/shards, a module of its own too: vet, staticcheck, tests; with a broker of Apache Kafka where FORAGE_KAFKA_JARS is set
+	cd distributed/shards && go vet ./... && go run $(STATICCHECK) ./... && go test ./...
+
+KAFKA_JARS ?= /tmp/forage-kafka
+kafka: ## forage-shard with a broker of Apache Kafka: processes and the broker are killed and stopped (needs java and mvn; two minutes)
+	mvn -q -B -f distributed/shards/cmd/forage-shard/testdata/kafka dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(KAFKA_JARS)
+	cd distributed/shards && FORAGE_KAFKA_JARS=$(KAFKA_JARS) go test ./cmd/forage-shard -run Kafka -v
+
+bench-shards: ## pages a second of CPU of one process and of three, memory, lag, and how soon a partition is handed over
+	cd distributed/shards && for b in Forage Crawl/processes=1 Crawl/processes=3 HandOver; do go test ./cmd/forage-shard -run '^$$' -bench $$b -benchtime 1x -timeout 20m || exit 1; done
+	cd distributed/shards && go test ./checkpoint -run '^$$' -bench Write -benchtime 5x
+
+model: ## who owns a partition, on finer clocks than the tests have: ten minutes, 4 GB
+	cd distributed/shards && FORAGE_LONG=1 go test ./lease -run Model -v -timeout 60m
 
 bench-beam: ## CPU of a cover on Prism, of as many pipelines that do nothing, and of the engine for one machine
 	cd distributed/beam && FORAGE_SHARED="$${FORAGE_SHARED:-$(CURDIR)/../shared}" GOGC=400 go test ./pipeline -run '^$$' -bench WebGraph -benchtime 7x -count 3

@@ -50,6 +50,7 @@ type Config struct {
 	MaxKept int             // pages of which links and validators are kept; 0: all
 	Keep    retain.KeepRule // what these are chosen by; "": the default
 	Small   bool            // little is read and written, see store.Options.Small
+	Waiting uint64          // bytes that wait to be flushed, see store.Options.MemTable; 0: the default
 	Archive *Archive        // what is fetched is kept there; nil: nowhere
 	Texts   *Texts          // and there what its pages say; nil: nowhere
 	Loop    *Loop           // that does the work, shared with other stores; nil: one of its own, made of the rest
@@ -208,7 +209,7 @@ func Open(cfg Config) (*Crawl, error) {
 			}
 		}
 	}
-	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true, Small: cfg.Small})
+	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true, Small: cfg.Small, MemTable: cfg.Waiting})
 	if err != nil {
 		return nil, err
 	}

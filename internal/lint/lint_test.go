@@ -131,7 +131,7 @@ var modules = map[string]string{
 }
 
 // apart are the modules inside this one, which import it and what it must not depend on.
-var apart = map[string]string{"distributed/beam": "github.com/apache/beam"}
+var apart = map[string]string{"distributed/beam": "github.com/apache/beam", "distributed/shards": "github.com/twmb/franz-go"}
 
 // TestModulesApart: what a module of its own brings with it is nowhere among what the program is built
 // from, not even indirectly, and go ./... does not enter it.

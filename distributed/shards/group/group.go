@@ -310,7 +310,8 @@ func (m *Member) assignments(members []kmsg.JoinGroupResponseMember) (all []kmsg
 	for i := range members {
 		var meta kmsg.ConsumerMemberMetadata
 		var o owned
-		if err := meta.ReadFrom(members[i].ProtocolMetadata); err == nil {
+		err := meta.ReadFrom(members[i].ProtocolMetadata)
+		if err == nil {
 			err = json.Unmarshal(meta.UserData, &o)
 		}
 		if err != nil {
@@ -318,7 +319,9 @@ func (m *Member) assignments(members []kmsg.JoinGroupResponseMember) (all []kmsg
 		}
 		had[members[i].MemberID] = o
 	}
-	for id, partitions := range assign(had, m.cfg.Partitions) {
+	plans := assign(had, m.cfg.Partitions)
+	for id := range had { // also of those who get none: else they would not know
+		partitions := plans[id]
 		plan := kmsg.NewConsumerMemberAssignment()
 		t := kmsg.NewConsumerMemberAssignmentTopic()
 		t.Topic, t.Partitions = m.cfg.Topic, partitions

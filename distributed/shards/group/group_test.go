@@ -136,13 +136,25 @@ func (p *process) has() (all []int32, valid bool) {
 	return all, valid
 }
 
-// settle waits until the partitions are divided among processes, all with a lease in force.
-func settle(t *testing.T, processes ...*process) {
+// await waits until ok.
+func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(30 * time.Second)
-	for {
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+// settle waits until the partitions are divided among processes, all with a lease in force.
+func settle(t *testing.T, processes ...*process) {
+	t.Helper()
+	await(t, "all partitions are divided", func() bool {
 		var all []int32
 		ok := true
 		for _, p := range processes {
@@ -150,15 +162,9 @@ func settle(t *testing.T, processes ...*process) {
 			all = append(all, has...)
 			ok = ok && valid && len(has) >= partitions/len(processes)
 		}
-		if slices.Sort(all); ok && slices.Equal(all, []int32{0, 1, 2, 3, 4, 5}) {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("the partitions are divided as %v", all)
-		}
-	}
+		slices.Sort(all)
+		return ok && slices.Equal(all, []int32{0, 1, 2, 3, 4, 5})
+	})
 }
 
 // TestMembers has processes join, leave, die and be cut off.
@@ -182,6 +188,21 @@ func TestMembers(t *testing.T) {
 			t.Errorf("a had %v, has %v now: %d moved for nothing", kept, now, p)
 		}
 	}
+
+	var idle []*process
+	for i := range partitions {
+		idle = append(idle, start(t, c, fmt.Sprint("idle", i)))
+	}
+	await(t, "more members than partitions", func() bool {
+		return !slices.ContainsFunc(append(idle, a, d), func(p *process) bool { has, valid := p.has(); return !valid || len(has) > 1 })
+	})
+	for _, p := range idle {
+		p.end()
+		if err := errors.Join(<-p.ended, p.Leave(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(t, a, d)
 
 	d.end()
 	if err := errors.Join(<-d.ended, d.Leave(t.Context())); err != nil {

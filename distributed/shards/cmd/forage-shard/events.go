@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"forage/distributed/shards/topics"
+)
+
+func eventsCmd() *cobra.Command {
+	var (
+		l      logFlags
+		follow bool
+	)
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Print the events of all partitions, each once",
+		Long: `Events prints what the topic of events has, one JSON object a line, as 'forage events --json' does. An event that is in the log twice, since its partition
+went on from a checkpoint, is printed once.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, names, _, err := l.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			seen := map[string]bool{}
+			show := func(r *kgo.Record) error {
+				id := idOf(r.Value)
+				if seen[id] {
+					return nil
+				}
+				seen[id] = true
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", r.Value)
+				return err
+			}
+			if !follow {
+				return topics.Read(cmd.Context(), client, names.Events, show)
+			}
+			in, err := kgo.NewClient(append(client.Opts(), kgo.ConsumeTopics(names.Events), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(time.Second))...)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			for {
+				fetches := in.PollFetches(cmd.Context())
+				if err := fetches.Err(); err != nil {
+					return err
+				}
+				for _, r := range fetches.Records() {
+					if err := show(r); err != nil {
+						return err
+					}
+				}
+			}
+		},
+	}
+	l.add(cmd)
+	cmd.Flags().BoolVar(&follow, "follow", false, "go on with those that come")
+	return cmd
+}
+
+// idOf returns the ID of an event.
+func idOf(event []byte) string {
+	var e struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(event, &e) // what is no event is told as it is, once
+	return cmp.Or(e.ID, string(event))
+}

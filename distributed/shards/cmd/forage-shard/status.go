@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"forage/distributed/shards/topics"
+)
+
+func statusCmd() *cobra.Command {
+	var (
+		l      logFlags
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Tell how all partitions are, as their owners said last",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, names, n, err := l.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			all := make([]*topics.Status, n)
+			if err := topics.Read(cmd.Context(), client, names.Control, func(r *kgo.Record) error {
+				var s topics.Status
+				if err := json.Unmarshal(r.Value, &s); err != nil || s.Partition < 0 || s.Partition >= n {
+					return nil // of a later release
+				}
+				all[s.Partition] = &s
+				return nil
+			}); err != nil {
+				return err
+			}
+			if asJSON {
+				for p, s := range all {
+					if s == nil {
+						s = &topics.Status{Partition: int32(p), State: "none"}
+					}
+					if err := printJSON(cmd.OutOrStdout(), s); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			return printStatus(cmd, all)
+		},
+	}
+	l.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a partition")
+	return cmd
+}
+
+// printStatus prints a line a partition, and one of all.
+func printStatus(cmd *cobra.Command, all []*topics.Status) error {
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "partition\towner\tepoch\tstate\tsites\tpages\tqueued\treceived\tsent\tevents\tcheckpoint\ttold\t")
+	var sum topics.Status
+	for p, s := range all {
+		if s == nil {
+			fmt.Fprintf(w, "%d\t\t\tnobody yet\t\t\t\t\t\t\t\t\t\n", p)
+			continue
+		}
+		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n", p, s.Owner, s.Epoch, s.State, s.Sites, s.Pages, s.Queued, s.Received, s.Sent, s.Told, ago(s.Checkpoint), ago(s.At))
+		sum.Sites, sum.Pages, sum.Queued, sum.Received, sum.Sent, sum.Told = sum.Sites+s.Sites, sum.Pages+s.Pages, sum.Queued+s.Queued, sum.Received+s.Received, sum.Sent+s.Sent, sum.Told+s.Told
+	}
+	fmt.Fprintf(w, "all\t\t\t\t%d\t%d\t%d\t%d\t%d\t%d\t\t\t\n", sum.Sites, sum.Pages, sum.Queued, sum.Received, sum.Sent, sum.Told)
+	return w.Flush()
+}
+
+// ago tells how long ago something was.
+func ago(at string) string {
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return "never"
+	}
+	return time.Since(t).Round(time.Second).String() + " ago"
+}

@@ -1,0 +1,369 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"forage/crawl"
+	"forage/distributed/shards/checkpoint"
+	"forage/distributed/shards/lease"
+	"forage/distributed/shards/topics"
+	"forage/internal/atomicfile"
+	"forage/report"
+	"forage/store"
+	"forage/watch"
+)
+
+// An owner works on a partition for as long as the process has it.
+type owner struct {
+	node  *Node
+	p     int32
+	log   *slog.Logger
+	end   context.CancelFunc
+	ended chan struct{}
+
+	epoch      int64
+	crawl      *crawl.Crawl
+	writer     *checkpoint.Writer
+	service    *watch.Service
+	received   atomic.Int64
+	noSite     atomic.Int64
+	lag        lag
+	begun      map[string]bool // sites that are in the store
+	offClock   bool            // it was told that clocks are apart
+	sent       atomic.Int64
+	told       atomic.Uint64
+	handedOn   uint64 // the last outgoing URL in the log
+	dropped    uint64 // up to where they were dropped in the store
+	offset     atomic.Int64
+	checkpoint atomic.Pointer[string]
+}
+
+// lookEvery is how often an owner to be looks whether the one before has ended.
+const lookEvery = 200 * time.Millisecond
+
+// own claims the partition as soon as it may, and works on it until ctx ends.
+func (o *owner) own(ctx context.Context) error {
+	for {
+		if err := o.claim(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		err := o.work(ctx)
+		if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+			return nil
+		}
+		if !errors.Is(err, errClaimed) {
+			return err
+		}
+		o.log.Warn("somebody else has claimed the partition; it starts over", "epoch", o.epoch)
+		o.node.member.Lease(func(l *lease.Lease, _ lease.Instant) { l.Superseded(o.p) })
+	}
+}
+
+// errClaimed says that somebody else owns a partition.
+var errClaimed = errors.New("another process has claimed the partition")
+
+// endedName is the file by which the owner of an epoch says that he contacts nobody any more, and has written his last checkpoint.
+func endedName(epoch int64) string { return fmt.Sprintf("epoch-%06d/ended.json", epoch) }
+
+func writeEnded(ctx context.Context, place checkpoint.Bucket, epoch int64) error {
+	if err := place.Create(ctx, endedName(epoch), []byte("{}\n")); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// latestEpoch returns the latest epoch that was claimed, 0 for none, and whether its owner says that he has ended.
+func latestEpoch(ctx context.Context, place checkpoint.Bucket) (epoch int64, ended bool, err error) {
+	n, err := checkpoint.Claimed(ctx, place)
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	r, err := place.Get(ctx, endedName(int64(n)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return int64(n), false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	return int64(n), true, r.Close()
+}
+
+// claim returns when the partition is this process's alone. Errors: that of ctx.
+func (o *owner) claim(ctx context.Context) error {
+	place := o.node.place(o.p)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	troubled := false
+	for {
+		epoch, done, err := latestEpoch(ctx, place)
+		if err == nil {
+			var next int64
+			due := false
+			o.node.member.Lease(func(l *lease.Lease, now lease.Instant) {
+				l.Saw(o.p, now, epoch, done)
+				var from lease.Instant
+				next, from, due = l.Claim(o.p)
+				due = due && now >= from && now < l.Until()
+			})
+			if due {
+				var claimed *checkpoint.ClaimedError
+				switch err = checkpoint.Claim(ctx, place, uint64(next), []byte(o.node.Name)); {
+				case errors.As(err, &claimed):
+					err = nil // it looks again
+				case err == nil:
+					ours := false
+					o.node.member.Lease(func(l *lease.Lease, now lease.Instant) { ours = l.Claimed(o.p, now, next) })
+					if ours {
+						o.epoch = next
+						return nil
+					}
+				}
+			}
+		}
+		if err != nil && ctx.Err() == nil && !troubled {
+			o.log.Warn("the checkpoints cannot be read or written; it is tried again", "error", err)
+			troubled = true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// A lineage says of a store on this machine which epoch last worked on it.
+type lineage struct {
+	Epoch int64 `json:"epoch"`
+}
+
+func (o *owner) dir() string     { return filepath.Join(o.node.Dir, fmt.Sprintf("partition-%05d", o.p)) }
+func (o *owner) lineage() string { return o.dir() + ".json" }
+
+// prepare has the store in place: the one of this machine where nobody else had the partition since, else that of the latest checkpoint.
+func (o *owner) prepare(ctx context.Context) error {
+	base, broken, err := checkpoint.Latest(ctx, o.node.place(o.p))
+	if err != nil && !errors.Is(err, checkpoint.ErrNone) {
+		return fmt.Errorf("checkpoints: %w", err)
+	}
+	for _, d := range broken {
+		o.log.Warn("a checkpoint is left out", "error", d)
+	}
+	o.writer = checkpoint.NewWriter(o.node.place(o.p), uint64(o.epoch), base)
+	var l lineage
+	b, err := os.ReadFile(o.lineage())
+	if err == nil {
+		err = json.Unmarshal(b, &l)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.log.Warn("which epoch the store on this machine is of cannot be read: that of the latest checkpoint is taken", "error", err)
+	}
+	if err != nil || l.Epoch != o.epoch-1 {
+		// The order matters: without its record a store counts for nothing.
+		if err := errors.Join(remove(o.lineage()), os.RemoveAll(o.dir())); err != nil {
+			return err
+		}
+		if base != nil {
+			if err := checkpoint.Restore(ctx, o.node.place(o.p), base, o.dir()); err != nil {
+				return fmt.Errorf("the latest checkpoint cannot be restored: %w", err)
+			}
+			o.log.Info("begins", "epoch", o.epoch, "checkpoint", fmt.Sprintf("%d/%d", base.Epoch, base.Number), "bytes", base.Bytes())
+		} else {
+			o.log.Info("begins", "epoch", o.epoch)
+		}
+	} else {
+		o.log.Info("goes on", "epoch", o.epoch)
+	}
+	if b, err = json.Marshal(lineage{o.epoch}); err != nil {
+		return err
+	}
+	return atomicfile.Write(o.lineage(), b)
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// work crawls the partition until ctx ends, or something fails. Then it writes a checkpoint, and that it has ended.
+func (o *owner) work(ctx context.Context) (err error) {
+	n := o.node
+	if err := o.prepare(ctx); err != nil {
+		return err
+	}
+	cfg := n.Crawl
+	cfg.Dir, cfg.Loop, cfg.Small, cfg.Waiting = o.dir(), n.loop, true, memTable
+	cfg.Elsewhere = func(host string) bool { return topics.Partition(host, n.Partitions) != o.p }
+	if o.crawl, err = crawl.Open(cfg); err != nil {
+		return err
+	}
+	closed := false
+	defer func() {
+		if !closed {
+			err = errors.Join(err, o.crawl.Close())
+		}
+	}()
+	watched := *n.Watch
+	watched.Sites = slices.DeleteFunc(slices.Clone(watched.Sites), func(s watch.Site) bool {
+		return cfg.Elsewhere(store.HostOf(s.URL))
+	})
+	if o.service, err = watch.New(watch.Options{Crawl: o.crawl, Dir: cfg.Dir, Config: &watched, Log: o.log}); err != nil {
+		return err
+	}
+	o.begun = map[string]bool{}
+	in, err := o.inbox()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+
+	// All of it ends when one part of it cannot go on.
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var parts sync.WaitGroup
+	for _, part := range []func(context.Context) error{
+		o.service.Run,
+		func(ctx context.Context) error { return o.takeIn(ctx, in) },
+		o.handOn,
+		o.keepCheckpoints,
+		o.report,
+	} {
+		parts.Go(func() {
+			if err := part(ctx); err != nil && ctx.Err() == nil {
+				end(err)
+			}
+		})
+	}
+	parts.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	if errors.Is(err, errClaimed) { // whatever it has is of no use to anybody
+		return err
+	}
+
+	// Nothing is under way any more. What was found goes on its way, and is in a checkpoint.
+	last, cancel := context.WithTimeout(context.Background(), n.Session)
+	defer cancel()
+	e := o.handOnAll(last)
+	e = errors.Join(e, o.save(last))
+	closed = true
+	e = errors.Join(e, o.crawl.Close())
+	if e == nil {
+		e = writeEnded(last, n.place(o.p), o.epoch)
+	}
+	if e != nil {
+		o.log.Warn("not all was handed over: whoever is next waits for longer, and goes on from an earlier checkpoint", "error", e)
+	} else {
+		o.log.Info("ended", "epoch", o.epoch)
+	}
+	o.tell(last, "ended")
+	return err
+}
+
+// memTable is how many bytes of a store wait to be flushed: there are two of them for each partition, and a process has many.
+const memTable = 1 << 20
+
+// checkpointsKept is how many checkpoints of a partition stay.
+const checkpointsKept = 2
+
+// keepCheckpoints writes a checkpoint now and then.
+func (o *owner) keepCheckpoints(ctx context.Context) error {
+	tick := time.NewTicker(o.node.Interval)
+	defer tick.Stop()
+	troubled := false
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		switch err := o.save(ctx); {
+		case errors.Is(err, errClaimed):
+			return err
+		case err != nil && ctx.Err() == nil:
+			if !troubled {
+				o.log.Warn("no checkpoint could be written; it is tried again", "error", err)
+			}
+			troubled = true
+		default:
+			troubled = false
+		}
+	}
+}
+
+func (o *owner) save(ctx context.Context) error {
+	_, did, err := o.writer.Write(ctx, o.crawl.DB(), struct{}{})
+	var claimed *checkpoint.ClaimedError
+	if errors.As(err, &claimed) {
+		return fmt.Errorf("%w: %w", errClaimed, err)
+	}
+	if err != nil {
+		return err
+	}
+	o.log.Debug("checkpoint", "epoch", o.epoch, "copied", did.Copied, "shared", did.Shared)
+	if _, err := o.writer.Prune(ctx, checkpointsKept); err != nil && ctx.Err() == nil {
+		o.log.Warn("old checkpoints stay", "error", err)
+	}
+	at := time.Now().UTC().Format(time.RFC3339)
+	o.checkpoint.Store(&at)
+	return nil
+}
+
+// reportEvery is how often it is told how a partition is.
+const reportEvery = 2 * time.Second
+
+// report tells how the partition is, until ctx ends.
+func (o *owner) report(ctx context.Context) error {
+	tick := time.NewTicker(reportEvery)
+	defer tick.Stop()
+	for {
+		o.tell(ctx, "crawls")
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// tell writes how the partition is to the topic. Where that fails it is told next time.
+func (o *owner) tell(ctx context.Context, state string) {
+	s := topics.Status{
+		Partition: o.p, Epoch: o.epoch, Owner: o.node.Name, State: state, At: time.Now().UTC().Format(time.RFC3339),
+		Received: o.received.Load(), NoSite: o.noSite.Load(), Sent: o.sent.Load(), Told: o.told.Load(), Offset: o.offset.Load(), LagMillis: o.lag.p99().Milliseconds(),
+	}
+	if at := o.checkpoint.Load(); at != nil {
+		s.Checkpoint = *at
+	}
+	if state != "ended" {
+		totals, err := report.NewTotals(o.crawl.View())
+		if err != nil {
+			return
+		}
+		s.Sites, s.Pages, s.Queued = int64(totals.Sites), totals.Pages, totals.Queued
+	}
+	b, err := json.Marshal(&s)
+	if err != nil {
+		return
+	}
+	o.node.client.TryProduce(ctx, &kgo.Record{Topic: o.node.topics.Control, Key: s.Key(), Value: b}, nil)
+}

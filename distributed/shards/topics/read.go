@@ -1,0 +1,120 @@
+package topics
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Read reads a topic from its beginning up to where it ends now.
+func Read(ctx context.Context, client *kgo.Client, topic string, yield func(*kgo.Record) error) error {
+	extents, err := ends(ctx, client, topic)
+	if err != nil {
+		return err
+	}
+	left := 0
+	from := map[int32]kgo.Offset{}
+	for p, e := range extents {
+		if e.first < e.next {
+			from[p] = kgo.NewOffset().At(e.first)
+			left++
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	in, err := kgo.NewClient(append(client.Opts(), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}), kgo.KeepControlRecords(), kgo.FetchIsolationLevel(kgo.ReadCommitted()))...)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for left > 0 {
+		fetches := in.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return err
+		}
+		var failed error
+		fetches.EachRecord(func(r *kgo.Record) {
+			end := extents[r.Partition]
+			if r.Offset >= end.next || failed != nil {
+				return
+			}
+			if r.Offset == end.next-1 {
+				left--
+			}
+			if !r.Attrs.IsControl() {
+				failed = yield(r)
+			}
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	return nil
+}
+
+// An extent tells which offsets a partition of a topic has: from first to before next.
+type extent struct{ first, next int64 }
+
+// ends returns the extents of the partitions of a topic.
+func ends(ctx context.Context, client *kgo.Client, topic string) (map[int32]extent, error) {
+	all := map[int32]extent{}
+	for _, which := range []int64{-2, -1} { // the earliest, the latest
+		r := kmsg.NewPtrListOffsetsRequest()
+		r.ReplicaID, r.IsolationLevel = -1, 1
+		t := kmsg.NewListOffsetsRequestTopic()
+		t.Topic = topic
+		n, err := count(ctx, client, topic)
+		if err != nil {
+			return nil, err
+		}
+		for p := range n {
+			one := kmsg.NewListOffsetsRequestTopicPartition()
+			one.Partition, one.Timestamp = p, which
+			t.Partitions = append(t.Partitions, one)
+		}
+		r.Topics = append(r.Topics, t)
+		for _, shard := range client.RequestSharded(ctx, r) {
+			if shard.Err != nil {
+				return nil, shard.Err
+			}
+			for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
+				for _, p := range t.Partitions {
+					if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+						return nil, fmt.Errorf("topic %s, partition %d: %w", topic, p.Partition, err)
+					}
+					e := all[p.Partition]
+					if which == -2 {
+						e.first = p.Offset
+					} else {
+						e.next = p.Offset
+					}
+					all[p.Partition] = e
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// folderKey is the key in the topic of control of the name that the folder of checkpoints has.
+const folderKey = "checkpoints"
+
+// Folder returns the name of the folder of checkpoints that the processes of the crawl see; "": none has told.
+func Folder(ctx context.Context, client *kgo.Client, names Names) (name string, err error) {
+	err = Read(ctx, client, names.Control, func(r *kgo.Record) error {
+		if string(r.Key) == folderKey {
+			name = string(r.Value)
+		}
+		return nil
+	})
+	return name, err
+}
+
+// PutFolder tells the others that name.
+func PutFolder(ctx context.Context, client *kgo.Client, names Names, name string) error {
+	return client.ProduceSync(ctx, &kgo.Record{Topic: names.Control, Key: []byte(folderKey), Value: []byte(name)}).FirstErr()
+}
