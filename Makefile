@@ -1,4 +1,4 @@
-.PHONY: shards kafka bench-shards model kinds seeds accept-formats bench-formats targets flink beam bench-beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: shards kafka bench-shards model kinds seeds accept-formats bench-formats targets flink hdfs beam bench-beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -22,6 +22,11 @@ FLINK_JARS ?= /tmp/forage-flink
 flink: ## forage-beam on Flink, in one process and as a cluster, with kills (needs java and mvn; minutes)
 	mvn -q -B -f distributed/beam/cmd/forage-beam/testdata/flink dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(FLINK_JARS)
 	cd distributed/beam && FORAGE_FLINK_JARS=$(FLINK_JARS) go test ./cmd/forage-beam -run Flink -v -timeout 40m
+
+HDFS_JARS ?= /tmp/forage-hdfs
+hdfs: ## forage-beam with its files in an HDFS of two nodes, with kills (needs java and mvn; two minutes)
+	mvn -q -B -f distributed/beam/files/testdata/hdfs dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(HDFS_JARS)
+	cd distributed/beam && FORAGE_HDFS_JARS=$(HDFS_JARS) go test ./files ./cmd/forage-beam ./pipeline -run '/hdfs' -v -timeout 20m
 
 # A module of its own, which go ./... does not enter.
 beam: ## distributed/beam: gofmt, vet, staticcheck, tests

@@ -1,12 +1,13 @@
 package level
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/shard"
 )
 
@@ -29,17 +30,17 @@ type Committed struct {
 // the threshold: lines 6 to 10 of [ST15, Alg. 5]. Two records of a shard come of attempts that
 // both ended, and say the same: the first by name counts. Time is linear in what the mappers
 // wrote, memory a bit an element.
-func Commit(p *Place, in *Input, records []string) (name string, err error) {
+func Commit(ctx context.Context, p *Place, in *Input, records []string) (name string, err error) {
 	plan, _ := in.State.Plan(in.Manifest.Largest)
 	mapped := make([]*Mapped, len(in.Manifest.Shards))
 	slices.Sort(records)
 	for _, record := range records {
 		m := &Mapped{}
-		if _, err := shard.ReadRecord(filepath.Join(p.Dir, record), m); err != nil {
+		if _, err := shard.ReadRecord(ctx, files.Join(p.Dir, record), m); err != nil {
 			return "", err
 		}
 		if m.Fault != "" {
-			return p.writeRecord("commit", &Committed{Level: p.Level, Fault: m.Fault})
+			return p.writeRecord(ctx, "commit", &Committed{Level: p.Level, Fault: m.Fault})
 		}
 		if mapped[m.Shard] == nil {
 			mapped[m.Shard] = m
@@ -53,37 +54,37 @@ func Commit(p *Place, in *Input, records []string) (name string, err error) {
 	x := &reducer{place: p, plan: plan, bits: slices.Clone(in.Bits), out: newOutputs(p, plan.Buckets)}
 	x.made = Committed{Level: p.Level, Threshold: plan.Threshold, Cover: in.State.Cover, Residuals: make([][]shard.File, len(mapped))}
 	var damaged *shard.Error
-	switch err := x.reduce(mapped); {
+	switch err := x.reduce(ctx, mapped); {
 	case errors.As(err, &damaged):
-		return p.writeRecord("commit", &Committed{Level: p.Level, Fault: damaged.Error()})
+		return p.writeRecord(ctx, "commit", &Committed{Level: p.Level, Fault: damaged.Error()})
 	case err != nil:
 		return "", err
 	}
 	if x.made.Taken > 0 {
-		picks, err := p.writeFile(p.name("picks"), x.picks)
+		picks, err := p.writeFile(ctx, p.name("picks"), x.picks)
 		if err != nil {
 			return "", err
 		}
-		bits, err := p.writeFile(p.name("bits"), x.bits.encode())
+		bits, err := p.writeFile(ctx, p.name("bits"), x.bits.encode())
 		if err != nil {
 			return "", err
 		}
 		x.made.Picks, x.made.Cover = &picks, &bits
 	}
-	return p.writeRecord("commit", &x.made)
+	return p.writeRecord(ctx, "commit", &x.made)
 }
 
 // FindCommitted returns what the reducer of a level recorded in a folder, in an attempt whose name
 // begins with run; nil: there is nothing. Attempts that both ended say the same.
-func FindCommitted(dir string, number int, run string) (*Committed, error) {
+func FindCommitted(ctx context.Context, dir string, number int, run string) (*Committed, error) {
 	p := Place{Level: number, Attempt: run}
-	names, err := begun(dir, p.name("commit"))
+	names, err := begun(ctx, dir, p.name("commit"))
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
 		c := &Committed{}
-		_, err := shard.ReadRecord(name, c)
+		_, err := shard.ReadRecord(ctx, name, c)
 		var damaged *shard.Error
 		switch {
 		case errors.As(err, &damaged):
@@ -106,7 +107,7 @@ type reducer struct {
 	left  []uint64
 }
 
-func (x *reducer) reduce(mapped []*Mapped) error {
+func (x *reducer) reduce(ctx context.Context, mapped []*Mapped) error {
 	for _, m := range mapped {
 		if m == nil {
 			continue
@@ -117,7 +118,7 @@ func (x *reducer) reduce(mapped []*Mapped) error {
 			continue
 		}
 		before := x.made.Taken
-		if err := x.read(*m.Taken, x.take); err != nil {
+		if err := x.read(ctx, *m.Taken, x.take); err != nil {
 			return err
 		}
 		x.made.Counts.Local += x.made.Taken - before
@@ -126,7 +127,7 @@ func (x *reducer) reduce(mapped []*Mapped) error {
 		if m == nil || m.Candidates == nil {
 			continue
 		}
-		err := x.read(*m.Candidates, func(set uint64, elements []uint64) error {
+		err := x.read(ctx, *m.Candidates, func(set uint64, elements []uint64) error {
 			x.left = x.bits.rest(x.left[:0], elements)
 			switch {
 			case uint64(len(x.left)) >= x.plan.Threshold:
@@ -139,7 +140,7 @@ func (x *reducer) reduce(mapped []*Mapped) error {
 		if err != nil {
 			return err
 		}
-		err = x.out.write(fmt.Sprintf("shard-%05d-fell", m.Shard), func(_ int, f shard.File) {
+		err = x.out.write(ctx, fmt.Sprintf("shard-%05d-fell", m.Shard), func(_ int, f shard.File) {
 			x.made.Counts.Written += f.Bytes
 			x.made.Residuals[m.Shard] = append(x.made.Residuals[m.Shard], f)
 		})
@@ -151,11 +152,11 @@ func (x *reducer) reduce(mapped []*Mapped) error {
 }
 
 // read calls visit for the sets of a file.
-func (x *reducer) read(f shard.File, visit func(set uint64, elements []uint64) error) error {
+func (x *reducer) read(ctx context.Context, f shard.File, visit func(set uint64, elements []uint64) error) error {
 	x.made.Counts.Read += f.Bytes
 	x.made.Counts.Reads += f.Elements
 	x.made.Counts.Reduced += f.Elements
-	return shard.Merge([]shard.Located{x.place.locate(f)}, visit)
+	return shard.Merge(ctx, []shard.Located{x.place.locate(f)}, visit)
 }
 
 // take chooses a set, unless sets that other mappers took have covered all that it adds.

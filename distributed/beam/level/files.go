@@ -2,14 +2,13 @@ package level
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"forage/cover"
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/shard"
 )
 
@@ -31,40 +30,33 @@ func (p *Place) name(what string) string {
 
 // locate tells in which folder a file of sets lies.
 func (p *Place) locate(f shard.File) shard.Located {
-	if strings.ContainsRune(f.Name, filepath.Separator) {
+	if strings.ContainsRune(f.Name, '/') {
 		return shard.Located{Dir: p.Shards, File: f}
 	}
 	return shard.Located{Dir: p.Dir, File: f}
 }
 
 // writeFile writes b to a new file of this attempt.
-func (p *Place) writeFile(name string, b []byte) (shard.File, error) {
-	f, err := os.OpenFile(filepath.Join(p.Dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return shard.File{}, err
-	}
-	_, err = f.Write(b)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+func (p *Place) writeFile(ctx context.Context, name string, b []byte) (shard.File, error) {
+	err := files.Write(ctx, files.Join(p.Dir, name), b)
 	return shard.File{Name: name, Bytes: uint64(len(b)), Sum: shard.Sum(b)}, err
 }
 
 // writeRecord writes a record as a new file of this attempt and returns its name.
-func (p *Place) writeRecord(what string, v any) (name string, err error) {
+func (p *Place) writeRecord(ctx context.Context, what string, v any) (name string, err error) {
 	b, err := shard.Encode(v)
 	if err != nil {
 		return "", err
 	}
 	name = p.name(what) + ".json"
-	_, err = p.writeFile(name, b)
+	_, err = p.writeFile(ctx, name, b)
 	return name, err
 }
 
 // readFile reads a file that writeFile wrote.
-func readFile(dir string, f shard.File) ([]byte, error) {
-	path := filepath.Join(dir, f.Name)
-	b, err := os.ReadFile(path)
+func readFile(ctx context.Context, dir string, f shard.File) ([]byte, error) {
+	path := files.Join(dir, f.Name)
+	b, err := files.Read(ctx, path)
 	if err == nil && (uint64(len(b)) != f.Bytes || shard.Sum(b) != f.Sum) {
 		err = &shard.Error{File: path, What: fmt.Sprintf("the file was cut short or changed: %d bytes with checksum %08x, want %d with %08x", len(b), shard.Sum(b), f.Bytes, f.Sum)}
 	}
@@ -75,17 +67,17 @@ func readFile(dir string, f shard.File) ([]byte, error) {
 type Bits []uint64
 
 // ReadBits returns what is covered of n elements in a state.
-func (s *State) ReadBits(dir string, n uint64) (Bits, error) {
+func (s *State) ReadBits(ctx context.Context, dir string, n uint64) (Bits, error) {
 	bits := make(Bits, (n+63)/64)
 	if s.Cover == nil {
 		return bits, nil
 	}
-	b, err := readFile(dir, *s.Cover)
+	b, err := readFile(ctx, dir, *s.Cover)
 	if err != nil {
 		return nil, err
 	}
 	if len(b) != 8*len(bits) {
-		return nil, &shard.Error{File: filepath.Join(dir, s.Cover.Name), What: fmt.Sprintf("%d bytes, want %d for %d elements", len(b), 8*len(bits), n)}
+		return nil, &shard.Error{File: files.Join(dir, s.Cover.Name), What: fmt.Sprintf("%d bytes, want %d for %d elements", len(b), 8*len(bits), n)}
 	}
 	for i := range bits {
 		bits[i] = binary.LittleEndian.Uint64(b[8*i:])
@@ -119,9 +111,9 @@ func (b Bits) cover(elements []uint64) {
 }
 
 // EachPick calls visit for the sets that were taken, in order, with their gains.
-func (s *State) EachPick(dir string, visit func(set, gain uint64) error) error {
+func (s *State) EachPick(ctx context.Context, dir string, visit func(set, gain uint64) error) error {
 	for _, f := range s.Picks {
-		if err := eachPick(dir, f, visit); err != nil {
+		if err := eachPick(ctx, dir, f, visit); err != nil {
 			return err
 		}
 	}
@@ -129,17 +121,17 @@ func (s *State) EachPick(dir string, visit func(set, gain uint64) error) error {
 }
 
 // Result returns the cover as the engine for one machine does. Memory: 16 bytes a set that was taken.
-func (s *State) Result(dir string) (*cover.Result, error) {
+func (s *State) Result(ctx context.Context, dir string) (*cover.Result, error) {
 	r := &cover.Result{Coverable: s.Covered, Covered: s.Covered, Met: s.Covered}
-	err := s.EachPick(dir, func(set, gain uint64) error {
+	err := s.EachPick(ctx, dir, func(set, gain uint64) error {
 		r.Sets, r.Gains = append(r.Sets, set), append(r.Gains, gain)
 		return nil
 	})
 	return r, err
 }
 
-func eachPick(dir string, f shard.File, visit func(set, gain uint64) error) error {
-	b, err := readFile(dir, f)
+func eachPick(ctx context.Context, dir string, f shard.File, visit func(set, gain uint64) error) error {
+	b, err := readFile(ctx, dir, f)
 	if err != nil {
 		return err
 	}
@@ -147,7 +139,7 @@ func eachPick(dir string, f shard.File, visit func(set, gain uint64) error) erro
 		set, n := binary.Uvarint(b)
 		gain, m := binary.Uvarint(b[max(n, 0):])
 		if n <= 0 || m <= 0 {
-			return &shard.Error{File: filepath.Join(dir, f.Name), What: "a number is cut short"}
+			return &shard.Error{File: files.Join(dir, f.Name), What: "a number is cut short"}
 		}
 		b = b[n+m:]
 		if err := visit(set, gain); err != nil {
@@ -198,14 +190,9 @@ func (o *outputs) residual(set uint64, left []uint64) error {
 }
 
 // write writes a file of what there is, calls done for each kind, and begins anew.
-func (o *outputs) write(what string, done func(kind int, f shard.File)) (err error) {
+func (o *outputs) write(ctx context.Context, what string, done func(kind int, f shard.File)) error {
 	name := o.place.name(what) + ".sets"
-	var file *os.File
-	defer func() {
-		if file != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}()
+	var parts [][]byte
 	at := uint64(0)
 	for i, w := range o.open {
 		if w == nil {
@@ -216,17 +203,13 @@ func (o *outputs) write(what string, done func(kind int, f shard.File)) (err err
 		if err != nil {
 			return err
 		}
-		if file == nil {
-			if file, err = os.OpenFile(filepath.Join(o.place.Dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
-				return err
-			}
-		}
-		if _, err := file.Write(w.written.Bytes()); err != nil {
-			return err
-		}
+		parts = append(parts, w.written.Bytes())
 		f.Name, f.At = name, at
 		at += f.Bytes
 		done(i+taken, f)
 	}
-	return nil
+	if parts == nil {
+		return nil
+	}
+	return files.Write(ctx, files.Join(o.place.Dir, name), parts...)
 }

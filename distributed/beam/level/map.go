@@ -1,10 +1,11 @@
 package level
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/shard"
 )
 
@@ -29,27 +30,27 @@ type Input struct {
 // Map looks at the sets of a shard that may reach the threshold and returns the name of the
 // record of what it made of them, a Mapped. Time is linear in what it reads; memory a block a
 // file, what it writes, and in form Local a bit for each element of the mapper's own part.
-func Map(p *Place, in *Input, i int) (name string, err error) {
+func Map(ctx context.Context, p *Place, in *Input, i int) (name string, err error) {
 	plan, _ := in.State.Plan(in.Manifest.Largest)
 	x := &mapper{place: p, plan: plan, in: in, out: newOutputs(p, plan.Buckets), made: Mapped{Shard: i}}
 	if in.State.Form == Local {
 		first, end := in.Manifest.Own(i)
 		x.own = &part{first, end, make(Bits, (end-first+63)/64)}
 	}
-	var files []shard.Located
+	var inputs []shard.Located
 	for _, f := range in.State.inputs(i, plan.Threshold) {
 		x.made.Counts.Read += f.Bytes
-		files = append(files, p.locate(f))
+		inputs = append(inputs, p.locate(f))
 	}
 	var damaged *shard.Error
-	switch err := shard.Merge(files, x.visit); {
+	switch err := shard.Merge(ctx, inputs, x.visit); {
 	case errors.As(err, &damaged):
 		// To try again would find the same: the fault is a result, which the driver is told.
-		return p.writeRecord(fmt.Sprintf("shard-%05d-mapped", i), &Mapped{Shard: i, Fault: damaged.Error()})
+		return p.writeRecord(ctx, fmt.Sprintf("shard-%05d-mapped", i), &Mapped{Shard: i, Fault: damaged.Error()})
 	case err != nil:
 		return "", err
 	}
-	err = x.out.write(fmt.Sprintf("shard-%05d-left", i), func(kind int, f shard.File) {
+	err = x.out.write(ctx, fmt.Sprintf("shard-%05d-left", i), func(kind int, f shard.File) {
 		x.made.Counts.Written += f.Bytes
 		switch kind {
 		case taken:
@@ -63,7 +64,7 @@ func Map(p *Place, in *Input, i int) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return p.writeRecord(fmt.Sprintf("shard-%05d-mapped", i), &x.made)
+	return p.writeRecord(ctx, fmt.Sprintf("shard-%05d-mapped", i), &x.made)
 }
 
 // part are the elements that belong to a mapper, and those of them that its picks covered.
@@ -114,7 +115,7 @@ type mapper struct {
 func (x *mapper) visit(set uint64, elements []uint64) error {
 	sh := &x.in.Manifest.Shards[x.made.Shard]
 	if set < sh.First || set >= sh.End || elements[len(elements)-1] >= x.in.Manifest.Elements {
-		return &shard.Error{File: filepath.Join(x.place.Shards, sh.Name), What: fmt.Sprintf("it holds set %d with element %d, want sets from %d to %d and elements below %d", set, elements[len(elements)-1], sh.First, sh.End-1, x.in.Manifest.Elements)}
+		return &shard.Error{File: files.Join(x.place.Shards, sh.Name), What: fmt.Sprintf("it holds set %d with element %d, want sets from %d to %d and elements below %d", set, elements[len(elements)-1], sh.First, sh.End-1, x.in.Manifest.Elements)}
 	}
 	x.made.Counts.Reads += uint64(len(elements))
 	x.left = x.in.Bits.rest(x.left[:0], elements)

@@ -15,17 +15,16 @@ package level
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"forage/cover"
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/shard"
-	"forage/internal/atomicfile"
 )
 
 // A Form is how sets are committed.
@@ -163,45 +162,59 @@ const statePrefix = "state-"
 func stateName(levels int) string { return fmt.Sprintf("%s%05d.json", statePrefix, levels) }
 
 // StatePath returns where the state after so many levels lies in a folder.
-func StatePath(dir string, levels int) string { return filepath.Join(dir, stateName(levels)) }
+func StatePath(dir string, levels int) string { return files.Join(dir, stateName(levels)) }
+
+// ErrOther says that another driver works on the folder of a state.
+var ErrOther = errors.New("another run works on it")
 
 // Save writes the state, after which it counts, and removes the files of levels that are done and
-// that it does not name.
-func (s *State) Save(dir string) error {
+// that it does not name. States before it stay, small as they are: so a driver that was left behind by
+// another finds that its level was saved, and gets ErrOther, where files cannot be locked.
+func (s *State) Save(ctx context.Context, dir string) error {
 	b, err := shard.Encode(s)
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(StatePath(dir, s.Levels), b); err != nil {
+	path := StatePath(dir, s.Levels)
+	err = files.Commit(ctx, path, b)
+	if errors.Is(err, fs.ErrExist) {
+		var damaged *shard.Error
+		if _, rerr := shard.ReadRecord(ctx, path, &State{}); !errors.As(rerr, &damaged) {
+			return fmt.Errorf("%s: %w", dir, ErrOther)
+		}
+		if err = files.Remove(ctx, path); err == nil { // a power cut may have left it damaged
+			err = files.Commit(ctx, path, b)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	return s.clean(dir)
+	return s.clean(ctx, dir)
 }
 
 // clean removes what no later level reads.
-func (s *State) clean(dir string) error {
-	keep := map[string]bool{stateName(s.Levels): true}
+func (s *State) clean(ctx context.Context, dir string) error {
+	keep := map[string]bool{}
 	if s.Cover != nil {
 		keep[s.Cover.Name] = true
 	}
 	for _, f := range s.Picks {
 		keep[f.Name] = true
 	}
-	for _, files := range s.Live {
-		for _, f := range files {
+	for _, live := range s.Live {
+		for _, f := range live {
 			keep[f.Name] = true
 		}
 	}
-	entries, err := os.ReadDir(dir)
+	there, err := files.List(ctx, dir, levelPrefix)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		ours := strings.HasPrefix(e.Name(), statePrefix) || strings.HasPrefix(e.Name(), levelPrefix)
-		if !ours || keep[e.Name()] {
+	for _, f := range there {
+		if keep[f.Name] {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := files.Remove(ctx, files.Join(dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err // another's attempt may have removed it
 		}
 	}
@@ -210,14 +223,14 @@ func (s *State) clean(dir string) error {
 
 // Latest returns the state of the last level that is complete in a folder; nil: there is none. A
 // record that was cut short is passed over.
-func Latest(dir string) (*State, error) {
-	names, err := begun(dir, statePrefix)
+func Latest(ctx context.Context, dir string) (*State, error) {
+	names, err := begun(ctx, dir, statePrefix)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Backward(names) {
 		s := &State{}
-		_, err := shard.ReadRecord(name, s)
+		_, err := shard.ReadRecord(ctx, name, s)
 		var damaged *shard.Error
 		switch {
 		case errors.As(err, &damaged):
@@ -233,15 +246,15 @@ func Latest(dir string) (*State, error) {
 }
 
 // begun returns the paths of the records in a folder whose names begin so, ascending.
-func begun(dir, prefix string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+func begun(ctx context.Context, dir, prefix string) ([]string, error) {
+	there, err := files.List(ctx, dir, prefix)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".json") {
-			names = append(names, filepath.Join(dir, e.Name()))
+	for _, f := range there {
+		if strings.HasSuffix(f.Name, ".json") {
+			names = append(names, files.Join(dir, f.Name))
 		}
 	}
 	return names, nil

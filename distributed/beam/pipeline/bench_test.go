@@ -43,7 +43,7 @@ func BenchmarkWebGraph(b *testing.B) {
 	}
 	defer g.Close()
 	shards := filepath.Join(b.TempDir(), "shards")
-	m, err := shard.Write(shards, cover.OutLinks(g), 4, 2)
+	m, err := shard.Write(b.Context(), shards, cover.OutLinks(g), 4, 2)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,17 +8,15 @@ package pipeline
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/level"
 	"forage/distributed/beam/shard"
 )
@@ -38,9 +36,7 @@ type Job struct {
 
 // place returns where a new attempt runs.
 func (j *Job) place() *level.Place {
-	var b [6]byte
-	rand.Read(b[:])
-	return &level.Place{Shards: j.Shards, Dir: j.Dir, Level: j.Level, Attempt: j.Run + "-" + hex.EncodeToString(b[:])}
+	return &level.Place{Shards: j.Shards, Dir: j.Dir, Level: j.Level, Attempt: j.Run + "-" + files.Unique()}
 }
 
 // build returns the pipeline of the level, which reads these shards.
@@ -58,12 +54,12 @@ func (j *Job) build(shards []int) *beam.Pipeline {
 type mapFn struct{ Job Job }
 
 // ProcessElement emits the name of the record of what it made of shard i.
-func (f *mapFn) ProcessElement(_ context.Context, i int, emit func(int, string)) error {
-	in, err := input(&f.Job)
+func (f *mapFn) ProcessElement(ctx context.Context, i int, emit func(int, string)) error {
+	in, err := input(ctx, &f.Job)
 	if err != nil {
 		return fault(err)
 	}
-	record, err := level.Map(f.Job.place(), in, i)
+	record, err := level.Map(ctx, f.Job.place(), in, i)
 	if err != nil {
 		return fault(err)
 	}
@@ -76,8 +72,8 @@ type commitFn struct{ Job Job }
 
 // ProcessElement reads the names of the mappers' records, once, and emits the name of the record of
 // the level.
-func (f *commitFn) ProcessElement(_ context.Context, _ int, records func(*string) bool, emit func(int, string)) error {
-	in, err := input(&f.Job)
+func (f *commitFn) ProcessElement(ctx context.Context, _ int, records func(*string) bool, emit func(int, string)) error {
+	in, err := input(ctx, &f.Job)
 	if err != nil {
 		return fault(err)
 	}
@@ -85,7 +81,7 @@ func (f *commitFn) ProcessElement(_ context.Context, _ int, records func(*string
 	for name := ""; records(&name); {
 		names = append(names, name)
 	}
-	record, err := level.Commit(f.Job.place(), in, names)
+	record, err := level.Commit(ctx, f.Job.place(), in, names)
 	if err != nil {
 		return fault(err)
 	}
@@ -102,19 +98,19 @@ var held struct {
 }
 
 // input returns what the level reads.
-func input(j *Job) (*level.Input, error) {
+func input(ctx context.Context, j *Job) (*level.Input, error) {
 	held.Lock()
 	defer held.Unlock()
 	if held.in != nil && held.job == *j {
 		return held.in, nil
 	}
 	in := &level.Input{Manifest: &shard.Manifest{}, State: &level.State{}}
-	_, err := shard.ReadRecord(filepath.Join(j.Shards, shard.ManifestName), in.Manifest)
+	_, err := shard.ReadRecord(ctx, files.Join(j.Shards, shard.ManifestName), in.Manifest)
 	if err == nil {
-		_, err = shard.ReadRecord(level.StatePath(j.Dir, j.Level-1), in.State)
+		_, err = shard.ReadRecord(ctx, level.StatePath(j.Dir, j.Level-1), in.State)
 	}
 	if err == nil {
-		in.Bits, err = in.State.ReadBits(j.Dir, in.Manifest.Elements)
+		in.Bits, err = in.State.ReadBits(ctx, j.Dir, in.Manifest.Elements)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		host, _ := os.Hostname()

@@ -20,6 +20,7 @@ import (
 
 	"forage/cover"
 	"forage/cover/covertest"
+	"forage/distributed/beam/files/filestest"
 	"forage/distributed/beam/level"
 	"forage/distributed/beam/pipeline"
 	"forage/distributed/beam/shard"
@@ -31,7 +32,9 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	pipeline.Init(nil)
-	os.Exit(m.Run())
+	code := m.Run()
+	filestest.Stop()
+	os.Exit(code)
 }
 
 // options writes the shards of a family and returns how they are covered on Prism.
@@ -40,7 +43,7 @@ func options(t *testing.T, f cover.Family, shards int, p float64, form level.For
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir()) // Beam's SDK leaves a file a pipeline
 	o := pipeline.Options{Shards: filepath.Join(dir, "shards"), Dir: filepath.Join(dir, "state"), P: p, Form: form, Runner: pipeline.Prism{}}
-	if _, err := shard.Write(o.Shards, f, shards, p); err != nil {
+	if _, err := shard.Write(t.Context(), o.Shards, f, shards, p); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -49,7 +52,7 @@ func options(t *testing.T, f cover.Family, shards int, p float64, form level.For
 // picks returns the cover that a run found.
 func picks(t *testing.T, o *pipeline.Options, r *pipeline.Result) *cover.Result {
 	t.Helper()
-	c, err := r.State.Result(o.Dir)
+	c, err := r.State.Result(t.Context(), o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +186,7 @@ func fails(t *testing.T, o pipeline.Options, input bool) string {
 func TestFaults(t *testing.T) {
 	l := family(5)
 	o := options(t, l, 3, 2, level.Reducer)
-	m, err := shard.Open(o.Shards)
+	m, err := shard.Open(t.Context(), o.Shards)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,6 +292,40 @@ func TestTwoDrivers(t *testing.T) {
 	}
 	if _, err := pipeline.Run(t.Context(), o); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTwoDriversOnStore: no lock keeps a second driver away from a store. The one that saves a level
+// second is told, and what the other has made stays whole.
+func TestTwoDriversOnStore(t *testing.T) {
+	for _, s := range filestest.Stores() {
+		if s.Name == "local" {
+			continue
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			l := family(1)
+			o := options(t, l, 2, 2, level.Reducer)
+			o.Dir = s.Folder(t)
+			second := o
+			o.Progress = func(p pipeline.Progress) {
+				if p.Level == 3 && !p.Done {
+					r, err := pipeline.Run(t.Context(), second)
+					if err != nil {
+						t.Fatal(err)
+					}
+					same(t, &second, r, l)
+				}
+			}
+			if text := fails(t, o, true); !strings.Contains(text, "another run works on it") || strings.Contains(text, "\n") {
+				t.Error(text)
+			}
+			o.Progress = nil
+			r, err := pipeline.Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, &o, r, l)
+		})
 	}
 }
 

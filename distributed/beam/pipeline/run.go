@@ -2,17 +2,14 @@ package pipeline
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/level"
 	"forage/distributed/beam/shard"
-	"forage/internal/atomicfile"
 	"forage/internal/filelock"
 )
 
@@ -55,11 +52,11 @@ func (e *InputError) Unwrap() error { return e.Err }
 // the input, the state or the endpoint; of the runner; of the disk; of ctx. After each of them a
 // new run goes on.
 func Run(ctx context.Context, o Options) (r *Result, err error) {
-	m, err := shard.Open(o.Shards)
+	m, err := shard.Open(ctx, o.Shards)
 	if err != nil {
 		return nil, badFile(err)
 	}
-	if err := atomicfile.Folder(o.Dir); err != nil {
+	if err := files.Mkdir(ctx, o.Dir); err != nil {
 		return nil, err
 	}
 	unlock, err := lock(o.Dir)
@@ -67,7 +64,7 @@ func Run(ctx context.Context, o Options) (r *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	s, err := begin(&o, m)
+	s, err := begin(ctx, &o, m)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +82,8 @@ func Run(ctx context.Context, o Options) (r *Result, err error) {
 			return nil, err
 		}
 		s = s.After(c)
-		if err := s.Save(o.Dir); err != nil {
-			return nil, err
+		if err := s.Save(ctx, o.Dir); err != nil {
+			return nil, badFile(err)
 		}
 		progress.Done, progress.Taken, progress.Covered = true, s.Taken, s.Covered
 		o.tell(progress)
@@ -102,22 +99,26 @@ func (o *Options) tell(p Progress) {
 // badFile makes an error about a file that is not what it should be one of the input.
 func badFile(err error) error {
 	var damaged *shard.Error
-	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) {
+	if errors.As(err, &damaged) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, level.ErrOther) {
 		return &InputError{err}
 	}
 	return err
 }
 
-// lock keeps a second driver away from the folder of a state.
+// lock keeps a second driver away from the folder of a state. Stores have no locks: there a second
+// driver is found out when it saves a level.
 func lock(dir string) (unlock func() error, err error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if !files.Local(dir) {
+		return func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(files.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	if err := filelock.Try(f, true); err != nil {
 		f.Close()
 		if errors.Is(err, filelock.ErrLocked) {
-			return nil, &InputError{fmt.Errorf("%s: another run works on it", dir)}
+			return nil, &InputError{fmt.Errorf("%s: %w", dir, level.ErrOther)}
 		}
 		return nil, err
 	}
@@ -125,15 +126,15 @@ func lock(dir string) (unlock func() error, err error) {
 }
 
 // begin returns the state to go on from.
-func begin(o *Options, m *shard.Manifest) (*level.State, error) {
-	s, err := level.Latest(o.Dir)
+func begin(ctx context.Context, o *Options, m *shard.Manifest) (*level.State, error) {
+	s, err := level.Latest(ctx, o.Dir)
 	if err != nil {
 		return nil, badFile(err)
 	}
 	switch {
 	case s == nil:
 		s = level.Begin(m, o.P, o.Form)
-		return s, s.Save(o.Dir)
+		return s, badFile(s.Save(ctx, o.Dir))
 	case s.Shards != m.Sum:
 		return nil, &InputError{fmt.Errorf("%s is the state of a cover of other shards than those in %s: remove it, or name another folder", o.Dir, o.Shards)}
 	case s.P != o.P || s.Form != o.Form:
@@ -144,16 +145,17 @@ func begin(o *Options, m *shard.Manifest) (*level.State, error) {
 
 // level runs the pipeline of the level after s and returns what the reducer made of it.
 func (o *Options) level(ctx context.Context, s *level.State, plan *level.Plan) (*level.Committed, error) {
-	var b [6]byte
-	rand.Read(b[:])
-	job := Job{o.Shards, o.Dir, s.Levels + 1, hex.EncodeToString(b[:])}
+	job := Job{o.Shards, o.Dir, s.Levels + 1, files.Unique()}
 	if err := o.Runner.Run(ctx, job.build(plan.Shards)); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		if latest, lerr := level.Latest(ctx, o.Dir); lerr == nil && latest != nil && latest.Levels > s.Levels {
+			return nil, badFile(fmt.Errorf("%s: %w", o.Dir, level.ErrOther)) // which has removed what this one had written
+		}
 		return nil, fmt.Errorf("level %d, gains from %d: %w; run it again to go on from there", job.Level, plan.Threshold, said(err))
 	}
-	c, err := level.FindCommitted(o.Dir, job.Level, job.Run)
+	c, err := level.FindCommitted(ctx, o.Dir, job.Level, job.Run)
 	switch {
 	case err != nil:
 		return nil, err

@@ -2,19 +2,19 @@ package shard
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
-	"path/filepath"
 
 	"forage/cover"
+	"forage/distributed/beam/files"
 )
 
 // A File is what is known of a file of sets, or of a part of one: blocks as cover.BlockWriter writes
 // them, the sets in ascending order, none of them empty.
 type File struct {
-	Name     string `json:"name"`         // below the folder that it belongs to
+	Name     string `json:"name"`         // below the folder that it belongs to, slash-separated
 	At       uint64 `json:"at,omitempty"` // the byte at which it begins
 	Sets     uint64 `json:"sets"`
 	Elements uint64 `json:"elements"` // of all sets
@@ -37,6 +37,7 @@ func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 type tally struct {
 	w     io.Writer // nil while reading
 	r     io.Reader
+	err   error // of r, but for its end
 	bytes uint64
 	sum   uint32
 }
@@ -55,6 +56,9 @@ func (t *tally) Write(b []byte) (int, error) {
 func (t *tally) Read(b []byte) (int, error) {
 	n, err := t.r.Read(b)
 	t.note(b[:n])
+	if err != io.EOF {
+		t.err = err
+	}
 	return n, err
 }
 
@@ -90,7 +94,8 @@ func (w *Writer) End() (File, error) {
 // A Reader hands out the sets of a file one after another.
 type Reader struct {
 	known  File
-	file   *os.File
+	path   string
+	file   io.ReadCloser
 	tally  tally
 	blocks *cover.BlockReader
 	seen   File
@@ -104,28 +109,25 @@ type Reader struct {
 
 // OpenFile opens the file of a folder. A file that is too short is an *Error at once; damage inside it
 // is one from Next.
-func OpenFile(dir string, known File) (*Reader, error) {
-	f, err := os.Open(filepath.Join(dir, known.Name))
+func OpenFile(ctx context.Context, dir string, known File) (*Reader, error) {
+	path := files.Join(dir, known.Name)
+	f, size, err := files.Open(ctx, path, int64(known.At), int64(known.Bytes))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLength(f, known); err != nil {
+	if err := checkLength(path, size, known); err != nil {
 		f.Close()
 		return nil, err
 	}
-	r := &Reader{known: known, file: f}
-	r.tally = tally{r: bufio.NewReaderSize(io.NewSectionReader(f, int64(known.At), int64(known.Bytes)), 1<<16)}
+	r := &Reader{known: known, path: path, file: f}
+	r.tally = tally{r: bufio.NewReaderSize(f, 1<<16)}
 	r.blocks = cover.NewBlockReader(&r.tally, int64(known.At))
 	return r, nil
 }
 
-func checkLength(f *os.File, known File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if got, want := uint64(info.Size()), known.At+known.Bytes; got < want {
-		return &Error{f.Name(), fmt.Sprintf("the file was cut short: %d bytes, and %d were written", got, want)}
+func checkLength(path string, size int64, known File) error {
+	if want := known.At + known.Bytes; uint64(size) < want {
+		return &Error{path, fmt.Sprintf("the file was cut short: %d bytes, and %d were written", size, want)}
 	}
 	return nil
 }
@@ -164,12 +166,14 @@ func (r *Reader) fill() error {
 	switch {
 	case err == nil:
 		return nil
+	case r.tally.err != nil:
+		return r.tally.err // it could not be read, which says nothing of the file
 	case err != io.EOF:
-		return &Error{r.file.Name(), err.Error()}
+		return &Error{r.path, err.Error()}
 	case r.tally.sum != r.known.Sum || r.tally.bytes != r.known.Bytes:
-		return &Error{r.file.Name(), fmt.Sprintf("it is not the file that was written: its checksum is %08x, want %08x", r.tally.sum, r.known.Sum)}
+		return &Error{r.path, fmt.Sprintf("it is not the file that was written: its checksum is %08x, want %08x", r.tally.sum, r.known.Sum)}
 	case r.seen.Sets != r.known.Sets || r.seen.Elements != r.known.Elements:
-		return &Error{r.file.Name(), fmt.Sprintf("it holds %d sets of %d elements, and %d of %d were written", r.seen.Sets, r.seen.Elements, r.known.Sets, r.known.Elements)}
+		return &Error{r.path, fmt.Sprintf("it holds %d sets of %d elements, and %d of %d were written", r.seen.Sets, r.seen.Elements, r.known.Sets, r.known.Elements)}
 	}
 	r.done = true
 	return nil

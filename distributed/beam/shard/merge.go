@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"errors"
 
 	"forage/internal/heap"
@@ -23,7 +24,7 @@ func In(dir string, files []File) []Located {
 
 // Merge calls visit for the sets of several files in ascending order, and returns its first error.
 // A set lies in one of the files. Memory: a block of each file.
-func Merge(files []Located, visit func(set uint64, elements []uint64) error) (err error) {
+func Merge(ctx context.Context, files []Located, visit func(set uint64, elements []uint64) error) (err error) {
 	type head struct {
 		r        *Reader
 		set      uint64
@@ -40,7 +41,7 @@ func Merge(files []Located, visit func(set uint64, elements []uint64) error) (er
 		return ok, err
 	}
 	for _, f := range files {
-		r, err := OpenFile(f.Dir, f.File)
+		r, err := OpenFile(ctx, f.Dir, f.File)
 		if err != nil {
 			return err
 		}

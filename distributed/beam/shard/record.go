@@ -2,10 +2,12 @@ package shard
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
+
+	"forage/distributed/beam/files"
 )
 
 // Encode returns a record: v as JSON on a line, and its checksum on the next. So a record that was
@@ -35,8 +37,8 @@ func Decode(file string, record []byte, v any) (sum uint32, err error) {
 }
 
 // ReadRecord reads the record in a file.
-func ReadRecord(file string, v any) (sum uint32, err error) {
-	b, err := os.ReadFile(file)
+func ReadRecord(ctx context.Context, file string, v any) (sum uint32, err error) {
+	b, err := files.Read(ctx, file)
 	if err != nil {
 		return 0, err
 	}

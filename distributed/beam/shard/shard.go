@@ -11,20 +11,22 @@ package shard
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/bits"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"forage/cover"
-	"forage/internal/atomicfile"
+	"forage/distributed/beam/files"
 )
 
 // ManifestName is the name of the manifest in the folder.
 const ManifestName = "shards.json"
+
+// prefix begins the names of shards.
+const prefix = "shard-"
 
 // format names the form of the manifest and its version.
 const format = "forage shards 1"
@@ -66,9 +68,10 @@ func (m *Manifest) Own(shard int) (first, end uint64) {
 }
 
 // Write makes the folder dir of at most n shards of f, of about as many elements each, with
-// classes of size by powers of p. dir appears whole or not at all. It reads f once, and once more
-// where f does not know its size. Memory: a block a class of size.
-func Write(dir string, f cover.Family, n int, p float64) (*Manifest, error) {
+// classes of size by powers of p. There is no folder of shards until all of it is there. It reads f once,
+// and once more where f does not know its size. Memory: a block a class of size, and what files.Create
+// wants for each.
+func Write(ctx context.Context, dir string, f cover.Family, n int, p float64) (*Manifest, error) {
 	m := &Manifest{Format: format, Sets: f.NumSets(), Elements: f.NumElements(), P: p}
 	size := uint64(0)
 	if s, ok := f.(cover.Sized); ok {
@@ -79,10 +82,13 @@ func Write(dir string, f cover.Family, n int, p float64) (*Manifest, error) {
 	}); err != nil {
 		return nil, err
 	}
-	err := atomicfile.CreateFolder(dir, func(part string) error {
-		w := &writer{dir: part, m: m, classes: map[int]*class{}}
+	err := files.CreateFolder(ctx, dir, ManifestName, prefix, func(part, attempt string) (record []byte, err error) {
+		w := &writer{ctx: ctx, dir: part, attempt: attempt, m: m, classes: map[int]*class{}}
 		defer w.discard()
-		err := f.Scan(func(set uint64, elements []uint64) error {
+		err = f.Scan(func(set uint64, elements []uint64) error {
+			if set%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if w.open == nil || w.open.Elements > 0 && len(m.Shards) < n && m.Size >= share(size, len(m.Shards), n) {
 				if err := w.begin(set); err != nil {
 					return err
@@ -94,13 +100,9 @@ func Write(dir string, f cover.Family, n int, p float64) (*Manifest, error) {
 			err = w.end(m.Sets)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		b, err := Encode(m)
-		if err != nil {
-			return err
-		}
-		return atomicfile.Write(filepath.Join(part, ManifestName), b)
+		return Encode(m)
 	})
 	return m, err
 }
@@ -117,7 +119,9 @@ func share(size uint64, i, n int) uint64 {
 
 // writer writes the shards of a manifest, one after another.
 type writer struct {
+	ctx     context.Context // of Write, which makes it
 	dir     string
+	attempt string // ends the names of shards, where others may write to the folder
 	m       *Manifest
 	open    *Shard // the last of m
 	classes map[int]*class
@@ -127,7 +131,7 @@ type writer struct {
 // A class is the sets of a shard that are about as large.
 type class struct {
 	*Writer
-	file *os.File
+	file files.Writer
 	name string
 }
 
@@ -136,10 +140,10 @@ func (w *writer) begin(set uint64) error {
 	if err := w.end(set); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("shard-%05d", len(w.m.Shards))
+	name := fmt.Sprintf("%s%05d%s", prefix, len(w.m.Shards), w.attempt)
 	w.m.Shards = append(w.m.Shards, Shard{Name: name, First: set})
 	w.open = &w.m.Shards[len(w.m.Shards)-1]
-	return os.Mkdir(filepath.Join(w.dir, name), 0o755)
+	return files.Mkdir(w.ctx, files.Join(w.dir, name))
 }
 
 // classOf returns the number of the class of a size above 0.
@@ -166,8 +170,8 @@ func (w *writer) put(set uint64, elements []uint64) error {
 	c := w.classOf(size)
 	out := w.classes[c]
 	if out == nil {
-		name := filepath.Join(w.open.Name, fmt.Sprintf("size-%d.sets", w.bounds[c]))
-		f, err := os.OpenFile(filepath.Join(w.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		name := fmt.Sprintf("%s/size-%d.sets", w.open.Name, w.bounds[c])
+		f, err := files.Create(w.ctx, files.Join(w.dir, name))
 		if err != nil {
 			return err
 		}
@@ -192,31 +196,34 @@ func (w *writer) end(next uint64) error {
 		if err == nil {
 			err = out.file.Sync()
 		}
-		delete(w.classes, c)
-		if err = errors.Join(err, out.file.Close()); err != nil {
+		if err == nil {
+			err = out.file.Close()
+		}
+		if err != nil {
 			return err
 		}
+		delete(w.classes, c)
 		f.Name = out.name
 		w.open.Bytes += f.Bytes
 		w.open.Files = append(w.open.Files, f)
 	}
 	slices.SortFunc(w.open.Files, func(a, b File) int { return cmp.Compare(b.Largest, a.Largest) })
-	return atomicfile.SyncFolder(filepath.Join(w.dir, w.open.Name))
+	return nil
 }
 
 func (w *writer) discard() {
 	for _, out := range w.classes {
-		out.file.Close()
+		out.file.Discard()
 	}
 }
 
 // Open reads the manifest of a folder and compares the lengths of all files with it.
-func Open(dir string) (*Manifest, error) {
+func Open(ctx context.Context, dir string) (*Manifest, error) {
 	m := &Manifest{}
-	path := filepath.Join(dir, ManifestName)
-	sum, err := ReadRecord(path, m)
+	path := files.Join(dir, ManifestName)
+	sum, err := ReadRecord(ctx, path, m)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, derr := os.Stat(dir); derr == nil {
+		if there, derr := files.List(ctx, dir, ""); derr == nil && (len(there) > 0 || files.Local(dir)) {
 			return nil, &Error{dir, "no folder of shards: it has no " + ManifestName}
 		}
 		return nil, err
@@ -228,9 +235,21 @@ func Open(dir string) (*Manifest, error) {
 		return nil, &Error{path, fmt.Sprintf("want %q, got %q", format, m.Format)}
 	}
 	m.Sum = sum
+	there, err := files.List(ctx, dir, prefix)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int64{}
+	for _, f := range there {
+		sizes[f.Name] = f.Size
+	}
 	for _, s := range m.Shards {
 		for _, f := range s.Files {
-			if err := check(dir, f); err != nil {
+			size, ok := sizes[f.Name]
+			if !ok {
+				return nil, &Error{files.Join(dir, f.Name), "the file is missing"}
+			}
+			if err := check(files.Join(dir, f.Name), size, f); err != nil {
 				return nil, err
 			}
 		}
@@ -239,25 +258,18 @@ func Open(dir string) (*Manifest, error) {
 }
 
 // check compares the length of a file with what is known of it.
-func check(dir string, known File) error {
-	f, err := os.Open(filepath.Join(dir, known.Name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Error{filepath.Join(dir, known.Name), "the file is missing"}
+func check(path string, size int64, known File) error {
+	if uint64(size) > known.Bytes {
+		return &Error{path, fmt.Sprintf("the file is longer than it was written: %d bytes, want %d", size, known.Bytes)}
 	}
-	if err != nil {
-		return err
-	}
-	err = checkLength(f, known)
-	if info, serr := f.Stat(); err == nil && serr == nil && uint64(info.Size()) != known.Bytes {
-		err = &Error{f.Name(), fmt.Sprintf("the file is longer than it was written: %d bytes, want %d", info.Size(), known.Bytes)}
-	}
-	return errors.Join(err, f.Close())
+	return checkLength(path, size, known)
 }
 
 // Family returns the family of a folder of shards, read anew at each scan.
-func Family(dir string, m *Manifest) cover.Family { return family{dir, m} }
+func Family(ctx context.Context, dir string, m *Manifest) cover.Family { return family{ctx, dir, m} }
 
 type family struct {
+	ctx context.Context // of who scans it: a cover.Family is asked without one
 	dir string
 	m   *Manifest
 }
@@ -277,9 +289,9 @@ func (f family) Scan(visit func(set uint64, elements []uint64) error) error {
 		return nil
 	}
 	for _, s := range f.m.Shards {
-		err := Merge(In(f.dir, s.Files), func(set uint64, elements []uint64) error {
+		err := Merge(f.ctx, In(f.dir, s.Files), func(set uint64, elements []uint64) error {
 			if set < next || set >= s.End {
-				return &Error{filepath.Join(f.dir, s.Name), fmt.Sprintf("it holds set %d, want sets from %d to %d, each once", set, s.First, s.End-1)}
+				return &Error{files.Join(f.dir, s.Name), fmt.Sprintf("it holds set %d, want sets from %d to %d, each once", set, s.First, s.End-1)}
 			}
 			if err := empties(set); err != nil {
 				return err

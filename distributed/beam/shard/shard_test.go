@@ -44,18 +44,18 @@ func TestRoundTrip(t *testing.T) {
 		}
 		n, p := 1+r.IntN(9), []float64{1.1, 1.2, 2, 50}[r.IntN(4)]
 		dir := filepath.Join(t.TempDir(), "shards")
-		written, err := shard.Write(dir, l, n, p)
+		written, err := shard.Write(t.Context(), dir, l, n, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := shard.Open(dir)
+		m, err := shard.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if m.Sets != l.NumSets() || m.Elements != l.NumElements() || m.Size != l.Size() || m.Size != written.Size || len(m.Shards) > n {
 			t.Fatalf("%d shards: %d sets, %d elements, %d in all; want at most %d: %d, %d, %d", len(m.Shards), m.Sets, m.Elements, m.Size, n, l.NumSets(), l.NumElements(), l.Size())
 		}
-		got, want := read(t, shard.Family(dir, m)), read(t, l)
+		got, want := read(t, shard.Family(t.Context(), dir, m)), read(t, l)
 		if !slices.EqualFunc(got, want, slices.Equal[[]uint64]) {
 			t.Fatalf("%d shards, p = %v: another family came back", n, p)
 		}
@@ -81,7 +81,7 @@ func TestRoundTrip(t *testing.T) {
 // TestBalance: no shard is larger than its share and a set.
 func TestBalance(t *testing.T) {
 	l := covertest.Large(rand.New(rand.NewPCG(3, 4)), 20000, 5000)
-	m, err := shard.Write(filepath.Join(t.TempDir(), "s"), l, 7, 2)
+	m, err := shard.Write(t.Context(), filepath.Join(t.TempDir(), "s"), l, 7, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestBalance(t *testing.T) {
 func TestDamage(t *testing.T) {
 	l := cover.NewLists([][]graph.Node{{1, 2, 3, 9}, {0}, {4, 5}, {}, {3, 4, 5, 6, 7}})
 	dir := filepath.Join(t.TempDir(), "shards")
-	if _, err := shard.Write(dir, l, 2, 2); err != nil {
+	if _, err := shard.Write(t.Context(), dir, l, 2, 2); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
@@ -107,11 +107,11 @@ func TestDamage(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	look := func() error {
-		m, err := shard.Open(dir)
+		m, err := shard.Open(t.Context(), dir)
 		if err != nil {
 			return err
 		}
-		return shard.Family(dir, m).Scan(func(uint64, []uint64) error { return nil })
+		return shard.Family(t.Context(), dir, m).Scan(func(uint64, []uint64) error { return nil })
 	}
 	for _, file := range append(files, filepath.Join(dir, shard.ManifestName)) {
 		whole, err := os.ReadFile(file)
@@ -154,7 +154,7 @@ func TestDamage(t *testing.T) {
 func TestSwapped(t *testing.T) {
 	dir := t.TempDir()
 	for i, sets := range [][][]graph.Node{{{1, 2}, {3, 4}}, {{1, 3}, {2, 4}}} {
-		if _, err := shard.Write(filepath.Join(dir, string(rune('a'+i))), cover.NewLists(sets), 1, 2); err != nil {
+		if _, err := shard.Write(t.Context(), filepath.Join(dir, string(rune('a'+i))), cover.NewLists(sets), 1, 2); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,11 +162,11 @@ func TestSwapped(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "b", name), filepath.Join(dir, "a", name)); err != nil {
 		t.Fatal(err)
 	}
-	m, err := shard.Open(filepath.Join(dir, "a"))
+	m, err := shard.Open(t.Context(), filepath.Join(dir, "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = shard.Family(filepath.Join(dir, "a"), m).Scan(func(uint64, []uint64) error { return nil })
+	err = shard.Family(t.Context(), filepath.Join(dir, "a"), m).Scan(func(uint64, []uint64) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "not the file that was written") {
 		t.Error(err)
 	}
@@ -179,12 +179,12 @@ func TestWholeOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := cover.NewLists([][]graph.Node{{1, 2}})
-	if _, err := shard.Write(dir, l, 1, 2); !errors.Is(err, fs.ErrExist) {
+	if _, err := shard.Write(t.Context(), dir, l, 1, 2); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 	l.N = 2 // a lie: element 2 is beyond it
 	out := filepath.Join(dir, "out")
-	if _, err := shard.Write(out, l, 1, 2); err == nil || !strings.Contains(err.Error(), "element 2 of a family of 2") {
+	if _, err := shard.Write(t.Context(), out, l, 1, 2); err == nil || !strings.Contains(err.Error(), "element 2 of a family of 2") {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {

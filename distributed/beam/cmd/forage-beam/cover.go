@@ -7,13 +7,14 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"forage/cover"
 	"forage/cover/sets"
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/level"
 	"forage/distributed/beam/pipeline"
 	"forage/distributed/beam/shard"
@@ -117,14 +118,14 @@ func (f *coverFlags) options(ctx context.Context, dir string) (o pipeline.Option
 	}
 	state := f.state
 	if state == "" {
-		state = filepath.Join(dir, fmt.Sprintf("cover-%s-%v", form, f.p))
+		state = files.Join(strings.TrimSuffix(dir, "/"), fmt.Sprintf("cover-%s-%v", form, f.p))
 	}
 	o = pipeline.Options{P: f.p, Form: form}
-	if o.Shards, err = filepath.Abs(dir); err != nil {
-		return o, err
+	if o.Shards, err = files.Abs(dir); err != nil {
+		return o, inputError{err}
 	}
-	if o.Dir, err = filepath.Abs(state); err != nil {
-		return o, err
+	if o.Dir, err = files.Abs(state); err != nil {
+		return o, inputError{err}
 	}
 	switch f.runner {
 	case "prism":
@@ -184,13 +185,13 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, dir stri
 		return usagef("%s: every set is empty: there is nothing to cover", dir)
 	}
 	if f.verify {
-		if err := verify(&o, r); err != nil {
+		if err := verify(ctx, &o, r); err != nil {
 			return err
 		}
 	}
 	if f.out != "" {
 		err := arcs.Create(f.out, func(w io.Writer) error {
-			return sets.WriteList(w, func(take func(set, gain uint64) error) error { return s.EachPick(o.Dir, take) })
+			return sets.WriteList(w, func(take func(set, gain uint64) error) error { return s.EachPick(ctx, o.Dir, take) })
 		})
 		if err != nil {
 			return err
@@ -228,10 +229,10 @@ func beamTemp() (remove func() error, err error) {
 }
 
 // verify checks the cover against the shards, which it reads anew.
-func verify(o *pipeline.Options, r *pipeline.Result) error {
-	c, err := r.State.Result(o.Dir)
+func verify(ctx context.Context, o *pipeline.Options, r *pipeline.Result) error {
+	c, err := r.State.Result(ctx, o.Dir)
 	if err != nil {
 		return err
 	}
-	return cover.Verify(shard.Family(o.Shards, r.Manifest), c, cover.Options{})
+	return cover.Verify(shard.Family(ctx, o.Shards, r.Manifest), c, cover.Options{})
 }

@@ -19,21 +19,11 @@ import (
 
 	"forage/cover"
 	"forage/cover/covertest"
+	"forage/distributed/beam/files/filestest"
 )
 
 // patience is how long a process of Flink may take to be there, or a cover to be found.
 const patience = 5 * time.Minute
-
-// freePort returns a port on which nothing listens.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // await returns when there is what was waited for.
 func await(t *testing.T, what string, there func() bool) {
@@ -120,7 +110,7 @@ func (f *flink) javaOn(t *testing.T, classPath []string, class string, args ...s
 		java = append(java, "--add-opens=java.base/java."+p+"=ALL-UNNAMED")
 	}
 	cmd := exec.Command("java", append(append(java, class), args...)...)
-	log, err := os.Create(filepath.Join(f.dir, fmt.Sprintf("%s.%d.log", class[strings.LastIndex(class, ".")+1:], freePort(t))))
+	log, err := os.Create(filepath.Join(f.dir, fmt.Sprintf("%s.%d.log", class[strings.LastIndex(class, ".")+1:], filestest.FreePort(t))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +132,9 @@ func (f *flink) javaOn(t *testing.T, classPath []string, class string, args ...s
 // jobServer starts a job server and returns its address.
 func (f *flink) jobServer(t *testing.T, master string) string {
 	t.Helper()
-	port := freePort(t)
+	port := filestest.FreePort(t)
 	f.javaOn(t, f.unseen(t), "org.apache.beam.runners.flink.FlinkJobServerDriver", "--flink-master="+master, "--job-host=localhost", fmt.Sprintf("--job-port=%d", port),
-		fmt.Sprintf("--artifact-port=%d", freePort(t)), fmt.Sprintf("--expansion-port=%d", freePort(t)), "--artifacts-dir="+filepath.Join(f.dir, "artifacts"))
+		fmt.Sprintf("--artifact-port=%d", filestest.FreePort(t)), fmt.Sprintf("--expansion-port=%d", filestest.FreePort(t)), "--artifacts-dir="+filepath.Join(f.dir, "artifacts"))
 	address := fmt.Sprintf("localhost:%d", port)
 	await(t, "the job server", func() bool {
 		c, err := net.Dial("tcp", address)
@@ -159,7 +149,7 @@ func (f *flink) jobServer(t *testing.T, master string) string {
 // cluster starts a job manager.
 func (f *flink) cluster(t *testing.T) {
 	t.Helper()
-	f.rest = freePort(t)
+	f.rest = filestest.FreePort(t)
 	conf := fmt.Sprintf(`jobmanager.rpc.address: localhost
 jobmanager.rpc.port: %d
 jobmanager.bind-host: localhost
@@ -187,7 +177,7 @@ restart-strategy.type: fixed-delay
 restart-strategy.fixed-delay.attempts: 20
 restart-strategy.fixed-delay.delay: 5 s
 io.tmp.dirs: %s
-`, freePort(t), f.rest, f.dir)
+`, filestest.FreePort(t), f.rest, f.dir)
 	if err := os.WriteFile(filepath.Join(f.dir, "flink-conf.yaml"), []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +246,7 @@ func TestFlink(t *testing.T) {
 	f.taskManager(t)
 	f.awaitManagers(t, 2)
 	endpoint := f.jobServer(t, fmt.Sprintf("localhost:%d", f.rest))
-	poolAddress := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	poolAddress := fmt.Sprintf("127.0.0.1:%d", filestest.FreePort(t))
 	pool := startPool(t, poolAddress)
 	external := []string{"--environment", "EXTERNAL", "--pool", poolAddress, "--parallelism", "4"}
 	for _, tt := range []struct {

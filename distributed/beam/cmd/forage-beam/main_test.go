@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -23,6 +25,8 @@ import (
 	"forage/cover"
 	"forage/cover/covertest"
 	"forage/cover/sets"
+	"forage/distributed/beam/files"
+	"forage/distributed/beam/files/filestest"
 	"forage/distributed/beam/pipeline"
 	"forage/graph"
 	"forage/graph/arcs"
@@ -36,7 +40,9 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	pipeline.Init(nil)
-	os.Exit(m.Run())
+	code := m.Run()
+	filestest.Stop()
+	os.Exit(code)
 }
 
 // command is the program in a process of its own.
@@ -220,6 +226,8 @@ func TestBadInput(t *testing.T) {
 		{"cover " + shards + " --runner portable --endpoint 127.0.0.1:1 --environment x", "LOOPBACK or EXTERNAL"},
 		{"cover " + shards + " --runner portable --endpoint 127.0.0.1:1 --pool x", "--pool: EXTERNAL wants"},
 		{"cover --nonsense", "unknown flag"},
+		{"cover ftp://h/x", "want a folder of this machine, or s3://"},
+		{"shard " + path + " -o gs://", "-o: gs://: want gs://BUCKET/FOLDER"},
 	} {
 		code, stdout, stderr := do(t, strings.Fields(tt.args)...)
 		if code != 2 || !strings.Contains(stderr, tt.want) || stdout != "" || !strings.HasPrefix(stderr, "forage-beam: ") {
@@ -268,70 +276,81 @@ func (w *interruptAt) Write(b []byte) (int, error) {
 }
 
 // TestKill kills the driver, and with Prism all workers, again and again: between levels, when a
-// level has begun, and when its mappers have written. The cover in the end is that of a run that
-// nobody disturbed, and no complete level was run twice.
+// level has begun, and when its mappers have written; with all files on a disk, and in each kind of
+// store. The cover in the end is that of a run that nobody disturbed, and no complete level was run twice.
 func TestKill(t *testing.T) {
-	dir := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir()) // who is killed leaves temporary files
-	path, want := setFile(t, dir, covertest.Large(rand.New(rand.NewPCG(3, 4)), 4000, 3000), 2)
-	shards := filepath.Join(dir, "shards")
-	must(t, "shard", path, "-o", shards, "--shards", "3", "--p", "2")
-	for _, form := range []string{"reducer", "local"} {
-		undisturbed := filepath.Join(dir, form+".undisturbed")
-		must(t, "cover", shards, "--p", "2", "--form", form, "-o", undisturbed, "--state", filepath.Join(dir, form+".state"))
-		out := filepath.Join(dir, form)
-		state := filepath.Join(shards, "cover-"+form+"-2")
-		done, kills := map[string]bool{}, 0
-		for round := 0; ; round++ {
-			cmd := command("cover", shards, "--p", "2", "--form", form, "-o", out)
-			stderr, err := cmd.StderrPipe()
-			if err != nil {
+	path, want := setFile(t, t.TempDir(), covertest.Large(rand.New(rand.NewPCG(3, 4)), 4000, 3000), 2)
+	for _, store := range filestest.Stores() {
+		t.Run(store.Name, func(t *testing.T) {
+			shards := store.Folder(t)
+			must(t, "shard", path, "-o", shards, "--shards", "3", "--p", "2")
+			killAll(t, shards, "reducer", want)
+			if store.Name == "local" {
+				killAll(t, shards, "local", "")
+			}
+		})
+	}
+}
+
+// killAll covers with kills; want is the list, where it is known.
+func killAll(t *testing.T, shards, form, want string) {
+	dir := t.TempDir()
+	undisturbed, out := filepath.Join(dir, "undisturbed"), filepath.Join(dir, "list")
+	must(t, "cover", shards, "--p", "2", "--form", form, "-o", undisturbed, "--state", shards+".undisturbed-"+form, "--verify")
+	if want != "" && content(t, undisturbed) != want {
+		t.Fatalf("form %s: another cover than on one machine", form)
+	}
+	state := files.Join(shards, "cover-"+form+"-2")
+	done, kills := map[string]bool{}, 0
+	for round := 0; ; round++ {
+		cmd := command("cover", shards, "--p", "2", "--form", form, "-o", out)
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		killed := false
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			line := lines.Text()
+			level := strings.Fields(line + " - - -")[2]
+			isDone := strings.Contains(line, " done: ")
+			if isDone {
+				if done[level] {
+					t.Errorf("level %s was run again after it was complete", level)
+				}
+				done[level] = true
+			}
+			if killed || isDone != (round%3 == 0) {
+				continue
+			}
+			if round%3 == 2 {
+				awaitFile(t, state, "-mapped-")
+			}
+			killed = true
+			kills++
+			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			killed := false
-			for lines := bufio.NewScanner(stderr); lines.Scan(); {
-				line := lines.Text()
-				level := strings.Fields(line + " - - -")[2]
-				isDone := strings.Contains(line, " done: ")
-				if isDone {
-					if done[level] {
-						t.Errorf("level %s was run again after it was complete", level)
-					}
-					done[level] = true
-				}
-				if killed || isDone != (round%3 == 0) {
-					continue
-				}
-				if round%3 == 2 {
-					awaitFile(t, state, "-mapped-")
-				}
-				killed = true
-				kills++
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			err = cmd.Wait()
-			if err == nil {
-				break
-			}
-			if !killed {
-				t.Fatal(err)
-			}
-			if _, err := os.Stat(out); err == nil {
-				t.Error("a run that was killed wrote a cover")
-			}
 		}
-		got := content(t, out)
-		if got != content(t, undisturbed) || form == "reducer" && got != want {
-			t.Errorf("form %s: another cover after %d kills", form, kills)
+		err = cmd.Wait()
+		if err == nil {
+			break
 		}
-		if kills < 6 {
-			t.Errorf("only %d kills", kills)
+		if !killed {
+			t.Fatal(err)
 		}
+		if _, err := os.Stat(out); err == nil {
+			t.Error("a run that was killed wrote a cover")
+		}
+	}
+	if content(t, out) != content(t, undisturbed) {
+		t.Errorf("form %s: another cover after %d kills", form, kills)
+	}
+	if kills < 6 {
+		t.Errorf("only %d kills", kills)
 	}
 }
 
@@ -339,8 +358,11 @@ func TestKill(t *testing.T) {
 func awaitFile(t *testing.T, dir, part string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); runtime.Gosched() {
-		entries, _ := os.ReadDir(dir)
-		if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.Contains(e.Name(), part) }) {
+		there, err := files.List(t.Context(), dir, "")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(there, func(f files.Info) bool { return strings.Contains(f.Name, part) }) {
 			return
 		}
 	}
@@ -372,7 +394,7 @@ func startPool(t *testing.T, address string) (pool *exec.Cmd) {
 // TestPool: workers in processes of their own, which a job server has a pool start, find the same
 // cover.
 func TestPool(t *testing.T) {
-	port := freePort(t)
+	port := filestest.FreePort(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := prism.CreateJobServer(ctx, prism.Options{Port: port}); err != nil {
@@ -382,7 +404,7 @@ func TestPool(t *testing.T) {
 	path, want := setFile(t, dir, covertest.Large(rand.New(rand.NewPCG(5, 6)), 2000, 1500), 2)
 	shards, list := filepath.Join(dir, "shards"), filepath.Join(dir, "list")
 	must(t, "shard", path, "-o", shards, "--shards", "3", "--p", "2")
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	address := fmt.Sprintf("127.0.0.1:%d", filestest.FreePort(t))
 	startPool(t, address)
 	must(t, "cover", shards, "--p", "2", "-o", list, "--runner", "portable", "--endpoint", fmt.Sprintf("localhost:%d", port), "--environment", "EXTERNAL", "--pool", address)
 	if content(t, list) != want {

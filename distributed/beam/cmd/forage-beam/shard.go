@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"forage/cover"
 	"forage/cover/sets"
+	"forage/distributed/beam/files"
 	"forage/distributed/beam/shard"
 	"forage/graph/arcs"
 	"forage/graph/open"
@@ -56,7 +58,7 @@ the set of a page is what it links to.`,
 			case !(f.p > 1 && f.p <= 1e6):
 				return usagef("--p: want a number above 1, got %v", f.p)
 			}
-			return f.run(cmd.OutOrStdout(), args)
+			return f.run(cmd.Context(), cmd.OutOrStdout(), args)
 		},
 	}
 	fs := cmd.Flags()
@@ -83,8 +85,12 @@ type sharded struct {
 	PeakRSS  int64   `json:"peak_rss"`
 }
 
-func (f *shardFlags) run(stdout io.Writer, paths []string) (err error) {
+func (f *shardFlags) run(ctx context.Context, stdout io.Writer, paths []string) (err error) {
 	began := time.Now()
+	out, err := files.Abs(f.out)
+	if err != nil {
+		return usagef("-o: %w", err)
+	}
 	family, closeInput, err := f.input(paths)
 	if err != nil {
 		return inputFault(err)
@@ -93,7 +99,7 @@ func (f *shardFlags) run(stdout io.Writer, paths []string) (err error) {
 	if family.NumSets() == 0 {
 		return usagef("%s: no sets: there is nothing to cover", paths[0])
 	}
-	m, err := shard.Write(f.out, family, f.shards, f.p)
+	m, err := shard.Write(ctx, out, family, f.shards, f.p)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("-o: %w", err)
 	}
