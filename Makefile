@@ -26,7 +26,7 @@ flink: ## forage-beam on Flink, in one process and as a cluster, with kills (nee
 HDFS_JARS ?= /tmp/forage-hdfs
 hdfs: ## forage-beam with its files in an HDFS of two nodes, with kills (needs java and mvn; two minutes)
 	mvn -q -B -f distributed/beam/files/testdata/hdfs dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(HDFS_JARS)
-	cd distributed/beam && FORAGE_HDFS_JARS=$(HDFS_JARS) go test ./files ./cmd/forage-beam ./pipeline -run '/hdfs' -v -timeout 20m
+	cd distributed/beam && FORAGE_HDFS_JARS=$(HDFS_JARS) go test ./files ./cmd/forage-beam ./pipeline -run '^Test(ReadBack|Discard|List|Commit|Missing|CreateFolder|Kill|TwoDriversOnStore)$$/hdfs' -v -timeout 20m
 
 # A module of its own, which go ./... does not enter.
 beam: ## distributed/beam: gofmt, vet, staticcheck, tests

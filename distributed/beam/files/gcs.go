@@ -20,7 +20,7 @@ type gcsSystem struct{ client *storage.Client }
 func newGCS() (system, error) {
 	client, err := storage.NewClient(context.Background())
 	if err != nil {
-		return nil, fmt.Errorf("Google Cloud Storage: %w", err)
+		return nil, fmt.Errorf("gs://: %w", err)
 	}
 	client.SetRetry(storage.WithMaxRetryDuration(20 * time.Second)) // else a store that cannot be reached is asked without end
 	return &gcsSystem{client}, nil

@@ -25,7 +25,7 @@ type s3System struct{ client *s3.Client }
 func newS3() (system, error) {
 	c, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
-		return nil, fmt.Errorf("S3: %w", err)
+		return nil, fmt.Errorf("s3://: %w", err)
 	}
 	return &s3System{s3.NewFromConfig(c, func(o *s3.Options) {
 		o.UsePathStyle = o.BaseEndpoint != nil             // who names an endpoint has seldom a name for each bucket there

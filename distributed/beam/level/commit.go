@@ -32,24 +32,12 @@ type Committed struct {
 // wrote, memory a bit an element.
 func Commit(ctx context.Context, p *Place, in *Input, records []string) (name string, err error) {
 	plan, _ := in.State.Plan(in.Manifest.Largest)
-	mapped := make([]*Mapped, len(in.Manifest.Shards))
-	slices.Sort(records)
-	for _, record := range records {
-		m := &Mapped{}
-		if _, err := shard.ReadRecord(ctx, files.Join(p.Dir, record), m); err != nil {
-			return "", err
-		}
-		if m.Fault != "" {
-			return p.writeRecord(ctx, "commit", &Committed{Level: p.Level, Fault: m.Fault})
-		}
-		if mapped[m.Shard] == nil {
-			mapped[m.Shard] = m
-		}
+	mapped, fault, err := readMapped(ctx, p, len(in.Manifest.Shards), plan.Shards, records)
+	if err != nil {
+		return "", err
 	}
-	for _, i := range plan.Shards {
-		if mapped[i] == nil {
-			return "", fmt.Errorf("level %d: nothing came of shard %d", p.Level, i)
-		}
+	if fault != "" {
+		return p.writeRecord(ctx, "commit", &Committed{Level: p.Level, Fault: fault})
 	}
 	x := &reducer{place: p, plan: plan, bits: slices.Clone(in.Bits), out: newOutputs(p, plan.Buckets)}
 	x.made = Committed{Level: p.Level, Threshold: plan.Threshold, Cover: in.State.Cover, Residuals: make([][]shard.File, len(mapped))}
@@ -72,6 +60,31 @@ func Commit(ctx context.Context, p *Place, in *Input, records []string) (name st
 		x.made.Picks, x.made.Cover = &picks, &bits
 	}
 	return p.writeRecord(ctx, "commit", &x.made)
+}
+
+// readMapped returns what the mappers of a level recorded, by shard of n, nil for those that have nothing
+// to say; fault is what one of them found wrong.
+func readMapped(ctx context.Context, p *Place, n int, want []int, records []string) (mapped []*Mapped, fault string, err error) {
+	mapped = make([]*Mapped, n)
+	slices.Sort(records)
+	for _, record := range records {
+		m := &Mapped{}
+		if _, err := shard.ReadRecord(ctx, files.Join(p.Dir, record), m); err != nil {
+			return nil, "", err
+		}
+		if m.Fault != "" {
+			return nil, m.Fault, nil
+		}
+		if mapped[m.Shard] == nil {
+			mapped[m.Shard] = m
+		}
+	}
+	for _, i := range want {
+		if mapped[i] == nil {
+			return nil, "", fmt.Errorf("level %d: nothing came of shard %d", p.Level, i)
+		}
+	}
+	return mapped, "", nil
 }
 
 // FindCommitted returns what the reducer of a level recorded in a folder, in an attempt whose name

@@ -68,16 +68,21 @@ type Bits []uint64
 
 // ReadBits returns what is covered of n elements in a state.
 func (s *State) ReadBits(ctx context.Context, dir string, n uint64) (Bits, error) {
-	bits := make(Bits, (n+63)/64)
 	if s.Cover == nil {
-		return bits, nil
+		return NewBits(n), nil
 	}
-	b, err := readFile(ctx, dir, *s.Cover)
+	return readBits(ctx, dir, *s.Cover, n)
+}
+
+// readBits returns the n bits of a file.
+func readBits(ctx context.Context, dir string, f shard.File, n uint64) (Bits, error) {
+	bits := NewBits(n)
+	b, err := readFile(ctx, dir, f)
 	if err != nil {
 		return nil, err
 	}
 	if len(b) != 8*len(bits) {
-		return nil, &shard.Error{File: files.Join(dir, s.Cover.Name), What: fmt.Sprintf("%d bytes, want %d for %d elements", len(b), 8*len(bits), n)}
+		return nil, &shard.Error{File: files.Join(dir, f.Name), What: fmt.Sprintf("%d bytes, want %d for %d elements", len(b), 8*len(bits), n)}
 	}
 	for i := range bits {
 		bits[i] = binary.LittleEndian.Uint64(b[8*i:])

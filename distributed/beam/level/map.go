@@ -102,6 +102,15 @@ func (o *part) rest(elements []uint64) []uint64 {
 	return left
 }
 
+// fits returns an error if a shard cannot hold such a set.
+func (p *Place) fits(m *shard.Manifest, i int, set uint64, elements []uint64) error {
+	sh := &m.Shards[i]
+	if last := elements[len(elements)-1]; set < sh.First || set >= sh.End || last >= m.Elements {
+		return &shard.Error{File: files.Join(p.Shards, sh.Name), What: fmt.Sprintf("it holds set %d with element %d, want sets from %d to %d and elements below %d", set, last, sh.First, sh.End-1, m.Elements)}
+	}
+	return nil
+}
+
 type mapper struct {
 	place *Place
 	plan  Plan
@@ -113,9 +122,8 @@ type mapper struct {
 }
 
 func (x *mapper) visit(set uint64, elements []uint64) error {
-	sh := &x.in.Manifest.Shards[x.made.Shard]
-	if set < sh.First || set >= sh.End || elements[len(elements)-1] >= x.in.Manifest.Elements {
-		return &shard.Error{File: files.Join(x.place.Shards, sh.Name), What: fmt.Sprintf("it holds set %d with element %d, want sets from %d to %d and elements below %d", set, elements[len(elements)-1], sh.First, sh.End-1, x.in.Manifest.Elements)}
+	if err := x.place.fits(x.in.Manifest, x.made.Shard, set, elements); err != nil {
+		return err
 	}
 	x.made.Counts.Reads += uint64(len(elements))
 	x.left = x.in.Bits.rest(x.left[:0], elements)

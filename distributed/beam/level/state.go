@@ -76,6 +76,12 @@ func (c *Counts) add(d Counts) {
 	c.Local += d.Local
 }
 
+// Plus returns the counts of both.
+func (c Counts) Plus(d Counts) Counts {
+	c.add(d)
+	return c
+}
+
 // Begin returns the state before the first level.
 func Begin(m *shard.Manifest, p float64, form Form) *State {
 	s := &State{Format: format, Shards: m.Sum, P: p, Form: form}

@@ -30,8 +30,9 @@ func init() {
 type Job struct {
 	Shards string // folder of the shards
 	Dir    string // of the state
-	Level  int    // from 1
+	Level  int    // from 1; 0: the selection that comes before
 	Run    string // names the driver's try
+	Select string // record of the selection, for level 0
 }
 
 // place returns where a new attempt runs.
@@ -55,11 +56,11 @@ type mapFn struct{ Job Job }
 
 // ProcessElement emits the name of the record of what it made of shard i.
 func (f *mapFn) ProcessElement(ctx context.Context, i int, emit func(int, string)) error {
-	in, err := input(ctx, &f.Job)
+	w, err := take(ctx, &f.Job)
 	if err != nil {
 		return fault(err)
 	}
-	record, err := level.Map(ctx, f.Job.place(), in, i)
+	record, err := w.look(ctx, f.Job.place(), i)
 	if err != nil {
 		return fault(err)
 	}
@@ -73,7 +74,7 @@ type commitFn struct{ Job Job }
 // ProcessElement reads the names of the mappers' records, once, and emits the name of the record of
 // the level.
 func (f *commitFn) ProcessElement(ctx context.Context, _ int, records func(*string) bool, emit func(int, string)) error {
-	in, err := input(ctx, &f.Job)
+	w, err := take(ctx, &f.Job)
 	if err != nil {
 		return fault(err)
 	}
@@ -81,7 +82,7 @@ func (f *commitFn) ProcessElement(ctx context.Context, _ int, records func(*stri
 	for name := ""; records(&name); {
 		names = append(names, name)
 	}
-	record, err := level.Commit(ctx, f.Job.place(), in, names)
+	record, err := w.commit(ctx, f.Job.place(), names)
 	if err != nil {
 		return fault(err)
 	}
@@ -89,29 +90,27 @@ func (f *commitFn) ProcessElement(ctx context.Context, _ int, records func(*stri
 	return nil
 }
 
-// held is the input of the level that this process works on: it is read once, and all bundles
-// share it.
-var held struct {
-	sync.Mutex
-	job Job
-	in  *level.Input
+// work is what mappers and reducer do.
+type work struct {
+	look   func(ctx context.Context, p *level.Place, shard int) (record string, err error)
+	commit func(ctx context.Context, p *level.Place, records []string) (record string, err error)
 }
 
-// input returns what the level reads.
-func input(ctx context.Context, j *Job) (*level.Input, error) {
+// held is the work that this process has in hand: its input is read once, and all bundles share it.
+var held struct {
+	sync.Mutex
+	job  Job
+	work *work
+}
+
+// take returns the work of a job.
+func take(ctx context.Context, j *Job) (*work, error) {
 	held.Lock()
 	defer held.Unlock()
-	if held.in != nil && held.job == *j {
-		return held.in, nil
+	if held.work != nil && held.job == *j {
+		return held.work, nil
 	}
-	in := &level.Input{Manifest: &shard.Manifest{}, State: &level.State{}}
-	_, err := shard.ReadRecord(ctx, files.Join(j.Shards, shard.ManifestName), in.Manifest)
-	if err == nil {
-		_, err = shard.ReadRecord(ctx, level.StatePath(j.Dir, j.Level-1), in.State)
-	}
-	if err == nil {
-		in.Bits, err = in.State.ReadBits(ctx, j.Dir, in.Manifest.Elements)
-	}
+	w, err := j.work(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		host, _ := os.Hostname()
 		return nil, fmt.Errorf("the worker on %s does not see the shared folder: %w; every machine must have %s and %s under these paths", host, err, j.Shards, j.Dir)
@@ -119,6 +118,35 @@ func input(ctx context.Context, j *Job) (*level.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	held.job, held.in = *j, in
-	return in, nil
+	held.job, held.work = *j, w
+	return w, nil
+}
+
+// work reads the input of a job.
+func (j *Job) work(ctx context.Context) (*work, error) {
+	m := &shard.Manifest{}
+	var err error
+	if m.Sum, err = shard.ReadRecord(ctx, files.Join(j.Shards, shard.ManifestName), m); err != nil {
+		return nil, err
+	}
+	if j.Select != "" {
+		in, err := level.ReadPart(ctx, j.Dir, j.Select, m)
+		return &work{
+			func(ctx context.Context, p *level.Place, i int) (string, error) { return level.Pick(ctx, p, in, i) },
+			func(ctx context.Context, p *level.Place, records []string) (string, error) {
+				return level.Gather(ctx, p, in, records)
+			},
+		}, err
+	}
+	in := &level.Input{Manifest: m, State: &level.State{}}
+	if _, err := shard.ReadRecord(ctx, level.StatePath(j.Dir, j.Level-1), in.State); err != nil {
+		return nil, err
+	}
+	in.Bits, err = in.State.ReadBits(ctx, j.Dir, m.Elements)
+	return &work{
+		func(ctx context.Context, p *level.Place, i int) (string, error) { return level.Map(ctx, p, in, i) },
+		func(ctx context.Context, p *level.Place, records []string) (string, error) {
+			return level.Commit(ctx, p, in, records)
+		},
+	}, err
 }

@@ -69,11 +69,16 @@ func Run(ctx context.Context, o Options) (r *Result, err error) {
 		return nil, err
 	}
 	r = &Result{Manifest: m, Resumed: s.Levels}
+	r.State, err = o.levels(ctx, m, s)
+	return r, err
+}
+
+// levels runs the levels after s and returns the state after the last.
+func (o *Options) levels(ctx context.Context, m *shard.Manifest, s *level.State) (*level.State, error) {
 	for {
 		plan, ok := s.Plan(m.Largest)
 		if !ok {
-			r.State = s
-			return r, nil
+			return s, nil
 		}
 		progress := Progress{s.Levels + 1, plan.Threshold, len(plan.Shards), false, s.Taken, s.Covered}
 		o.tell(progress)
@@ -145,24 +150,29 @@ func begin(ctx context.Context, o *Options, m *shard.Manifest) (*level.State, er
 
 // level runs the pipeline of the level after s and returns what the reducer made of it.
 func (o *Options) level(ctx context.Context, s *level.State, plan *level.Plan) (*level.Committed, error) {
-	job := Job{o.Shards, o.Dir, s.Levels + 1, files.Unique()}
-	if err := o.Runner.Run(ctx, job.build(plan.Shards)); err != nil {
+	job := Job{Shards: o.Shards, Dir: o.Dir, Level: s.Levels + 1, Run: files.Unique()}
+	return o.submit(ctx, &job, plan.Shards, fmt.Sprintf("level %d, gains from %d", job.Level, plan.Threshold))
+}
+
+// submit runs the pipeline of a job and returns what its reducer made of it.
+func (o *Options) submit(ctx context.Context, job *Job, shards []int, what string) (*level.Committed, error) {
+	if err := o.Runner.Run(ctx, job.build(shards)); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if latest, lerr := level.Latest(ctx, o.Dir); lerr == nil && latest != nil && latest.Levels > s.Levels {
+		if latest, lerr := level.Latest(ctx, o.Dir); lerr == nil && latest != nil && latest.Levels >= job.Level {
 			return nil, badFile(fmt.Errorf("%s: %w", o.Dir, level.ErrOther)) // which has removed what this one had written
 		}
-		return nil, fmt.Errorf("level %d, gains from %d: %w; run it again to go on from there", job.Level, plan.Threshold, said(err))
+		return nil, fmt.Errorf("%s: %w; run it again to go on from there", what, said(err))
 	}
 	c, err := level.FindCommitted(ctx, o.Dir, job.Level, job.Run)
 	switch {
 	case err != nil:
 		return nil, err
 	case c == nil:
-		return nil, fmt.Errorf("level %d: the runner says that the job is done, and %s holds no record of it: does every worker see this folder, and not another under the same path?", job.Level, o.Dir)
+		return nil, fmt.Errorf("%s: the runner says that the job is done, and %s holds no record of it: does every worker see this folder, and not another under the same path?", what, o.Dir)
 	case c.Fault != "":
-		return nil, &InputError{fmt.Errorf("level %d: %s", job.Level, c.Fault)}
+		return nil, &InputError{fmt.Errorf("%s: %s", what, c.Fault)}
 	}
 	return c, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 
@@ -24,18 +23,13 @@ import (
 )
 
 type coverFlags struct {
-	p           float64
-	form        string
-	runner      string
-	endpoint    string
-	environment string
-	pool        string
-	parallelism int
-	state       string
-	out         string
-	verify      bool
-	log         bool
-	json        bool
+	runnerFlags
+	p      float64
+	form   string
+	state  string
+	out    string
+	verify bool
+	json   bool
 }
 
 func coverCmd() *cobra.Command {
@@ -68,14 +62,9 @@ EXTERNAL by the pool at --pool.`,
 	fs := cmd.Flags()
 	fs.Float64Var(&f.p, "p", 1.2, "levels are the powers of p, above 1")
 	fs.StringVar(&f.form, "form", "reducer", "who takes sets: reducer, or local (mappers, and a reducer what they leave)")
-	fs.StringVar(&f.runner, "runner", "prism", "prism (in this process) or portable")
-	fs.StringVar(&f.endpoint, "endpoint", "", "portable: HOST:PORT of the job server")
-	fs.StringVar(&f.environment, "environment", "LOOPBACK", "portable: where workers run, LOOPBACK or EXTERNAL")
-	fs.StringVar(&f.pool, "pool", "", "portable, EXTERNAL: HOST:PORT of the pool that starts workers")
-	fs.IntVar(&f.parallelism, "parallelism", 0, "portable: so many shards at a time (default: what the runner is set to, of Flink 1)")
+	f.runnerFlags.add(cmd)
 	fs.StringVar(&f.state, "state", "", "folder for what passes between machines (default: DIR/cover-FORM-P)")
 	fs.BoolVar(&f.verify, "verify", false, "check the cover with independent code")
-	fs.BoolVar(&f.log, "log", false, "print what Beam and its runner log")
 	fs.StringVarP(&f.out, "output", "o", "", "file for the list of sets")
 	fs.BoolVar(&f.json, "json", false, "one JSON object about the run")
 	return cmd
@@ -109,8 +98,8 @@ type covered struct {
 
 // options checks the flags.
 func (f *coverFlags) options(ctx context.Context, dir string) (o pipeline.Options, err error) {
-	if !(f.p > 1 && f.p <= 1e6) {
-		return o, usagef("--p: want a number above 1, got %v", f.p)
+	if err := checkP(f.p); err != nil {
+		return o, err
 	}
 	form := level.Form(f.form)
 	if form != level.Reducer && form != level.Local {
@@ -121,45 +110,16 @@ func (f *coverFlags) options(ctx context.Context, dir string) (o pipeline.Option
 		state = files.Join(strings.TrimSuffix(dir, "/"), fmt.Sprintf("cover-%s-%v", form, f.p))
 	}
 	o = pipeline.Options{P: f.p, Form: form}
-	if o.Shards, err = files.Abs(dir); err != nil {
-		return o, inputError{err}
+	if o.Shards, o.Dir, err = folders(dir, state); err != nil {
+		return o, err
 	}
-	if o.Dir, err = files.Abs(state); err != nil {
-		return o, inputError{err}
-	}
-	switch f.runner {
-	case "prism":
-		if f.endpoint != "" {
-			return o, usagef("--endpoint is for --runner portable")
-		}
-		o.Runner = pipeline.Prism{}
-		return o, nil
-	case "portable":
-	default:
-		return o, usagef("--runner %q: want prism or portable", f.runner)
-	}
-	if f.endpoint == "" {
-		return o, usagef("--endpoint: want HOST:PORT of a job server")
-	}
-	switch {
-	case f.environment != "LOOPBACK" && f.environment != "EXTERNAL":
-		return o, usagef("--environment %q: want LOOPBACK or EXTERNAL", f.environment)
-	case (f.environment == "EXTERNAL") != (f.pool != ""):
-		return o, usagef("--pool: EXTERNAL wants HOST:PORT of a pool, LOOPBACK none")
-	}
-	if f.parallelism < 0 {
-		return o, usagef("--parallelism: want at least 1, got %d", f.parallelism)
-	}
-	r := &pipeline.Portable{Endpoint: f.endpoint, Environment: f.environment, Pool: f.pool, Parallelism: f.parallelism}
-	o.Runner = r
-	return o, r.Check(ctx)
+	o.Runner, err = f.choose(ctx)
+	return o, err
 }
 
 func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, dir string) (err error) {
 	began := time.Now()
-	if f.log {
-		pipeline.Log(stderr)
-	}
+	f.begin(stderr)
 	o, err := f.options(ctx, dir)
 	if err != nil {
 		return err
@@ -214,18 +174,6 @@ func (f *coverFlags) run(ctx context.Context, stdout, stderr io.Writer, dir stri
 		fmt.Fprintln(stdout, "verified")
 	}
 	return nil
-}
-
-// beamTemp has temporary files of this process in a folder of their own until remove is called: Beam's
-// SDK leaves one a pipeline.
-func beamTemp() (remove func() error, err error) {
-	before := os.Getenv("TMPDIR")
-	dir, err := os.MkdirTemp("", "forage-beam-")
-	if err != nil {
-		return nil, err
-	}
-	remove = func() error { return errors.Join(os.Setenv("TMPDIR", before), os.RemoveAll(dir)) }
-	return remove, os.Setenv("TMPDIR", dir)
 }
 
 // verify checks the cover against the shards, which it reads anew.

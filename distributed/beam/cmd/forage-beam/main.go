@@ -55,7 +55,8 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 'forage cover --algorithm spgreedy' does, on as many machines as a runner of Apache Beam has. All
 of them see one folder, in which everything lies that passes between them.
 
-'shard' cuts the input into shards, 'cover' covers them; 'pool' starts workers for a cluster.`,
+'shard' cuts the input into shards, 'cover' covers them, 'seeds' chooses seeds by layered covers;
+'pool' starts workers for a cluster.`,
 		Example:       "  forage-beam shard web.graph -o /shared/web --shards 64\n  forage-beam cover /shared/web --p 2 -o cover.txt",
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -66,7 +67,7 @@ of them see one folder, in which everything lies that passes between them.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(shardCmd(), coverCmd(), poolCmd())
+	root.AddCommand(shardCmd(), coverCmd(), seedsCmd(), poolCmd())
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetArgs(args)

@@ -31,6 +31,7 @@ import (
 	"forage/graph"
 	"forage/graph/arcs"
 	"forage/graph/bv"
+	"forage/seed"
 )
 
 // TestMain is the program itself where a test has started it as one.
@@ -226,6 +227,11 @@ func TestBadInput(t *testing.T) {
 		{"cover " + shards + " --runner portable --endpoint 127.0.0.1:1 --environment x", "LOOPBACK or EXTERNAL"},
 		{"cover " + shards + " --runner portable --endpoint 127.0.0.1:1 --pool x", "--pool: EXTERNAL wants"},
 		{"cover --nonsense", "unknown flag"},
+		{"seeds " + shards, "want one of --l0 and --l0-top-indegree"},
+		{"seeds " + shards + " --l0-top-indegree 1 --depth 0", "--depth: want 1 to"},
+		{"seeds " + shards + " --l0-top-indegree 1", "2 sets of 4 elements: seeds are chosen in a graph"},
+		{"seeds " + shards + " --l0 " + write("pages.txt", "0\n\nx\n"), "pages.txt:3: want a page number, got \"x\""},
+		{"seeds " + shards + " --l0 " + dir + "/none", "no such file"},
 		{"cover ftp://h/x", "want a folder of this machine, or s3://"},
 		{"shard " + path + " -o gs://", "-o: gs://: want gs://BUCKET/FOLDER"},
 	} {
@@ -236,6 +242,46 @@ func TestBadInput(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, "x*")); len(left) > 0 {
 			t.Errorf("%s left %v", tt.args, left)
 		}
+	}
+}
+
+// TestSeeds: the record and the list, from a file and from the pages of most links.
+func TestSeeds(t *testing.T) {
+	dir := t.TempDir()
+	g := graph.FromLists([][]graph.Node{{1, 2}, {3}, {3, 4}, {0}, {5}, {0}, {0}})
+	path := filepath.Join(dir, "g.txt")
+	if err := arcs.WriteFile(path, g, arcs.List); err != nil {
+		t.Fatal(err)
+	}
+	shards, list, l0 := filepath.Join(dir, "shards"), filepath.Join(dir, "list"), filepath.Join(dir, "l0")
+	must(t, "shard", path, "--format", "arcs", "-o", shards, "--shards", "2", "--p", "2")
+	if err := os.WriteFile(l0, []byte("6\n5\n3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range [][]string{{"--l0", l0}, {"--l0-top-indegree", "1"}} {
+		must(t, append([]string{"seeds", shards, "--depth", "3", "--p", "2", "-o", list, "--state", filepath.Join(dir, from[0])}, from...)...)
+		var want []string
+		nodes := []graph.Node{3, 5, 6}
+		if from[0] != "--l0" {
+			nodes = []graph.Node{0}
+		}
+		r, err := seed.Layered(t.Context(), g, nodes, &seed.Task{Depth: 3}, seed.LayeredConfig{Algorithm: cover.NameSPGreedy, Options: cover.Options{P: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range r.Seeds {
+			want = append(want, fmt.Sprintln(v))
+		}
+		if got := content(t, list); got != strings.Join(want, "") || got == "" {
+			t.Errorf("%v: %q, want %q", from, got, want)
+		}
+	}
+	var res seeded
+	if err := json.Unmarshal([]byte(must(t, "seeds", shards, "--depth", "3", "--p", "2", "--l0", l0, "--json")), &res); err != nil {
+		t.Fatal(err)
+	}
+	if res.Nodes != 7 || res.Arcs != g.NumArcs() || len(res.Layers) != 4 || res.Layers[0] != 3 || res.Seeds == 0 || res.Unreached != 0 || len(res.Covers) == 0 || res.Counts.Read == 0 {
+		t.Errorf("%+v", res)
 	}
 }
 
