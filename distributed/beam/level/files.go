@@ -28,6 +28,12 @@ func (p *Place) name(what string) string {
 	return fmt.Sprintf("%s%05d-%s-%s", levelPrefix, p.Level, what, p.Attempt)
 }
 
+// Begun begins the names of the files by which workers tell that they have begun on a level.
+func Begun(number int, run string) string {
+	p := Place{Level: number, Attempt: run}
+	return p.name("begun")
+}
+
 // locate tells in which folder a file of sets lies.
 func (p *Place) locate(f shard.File) shard.Located {
 	if strings.ContainsRune(f.Name, '/') {

@@ -62,7 +62,7 @@ func BenchmarkWebGraph(b *testing.B) {
 				p, s := beam.NewPipelineWithRoot()
 				records := beam.ParDo(s, &idleMap{}, beam.Reshuffle(s, beam.CreateList(s, []int{0, 1, 2, 3})))
 				beam.GroupByKey(s, beam.ParDo(s, &idleCommit{}, beam.GroupByKey(s, records)))
-				if err := (pipeline.Prism{}).Run(b.Context(), p); err != nil {
+				if err := (pipeline.Prism{}).Run(b.Context(), p, nil); err != nil {
 					return err
 				}
 			}

@@ -40,6 +40,9 @@ func (j *Job) place() *level.Place {
 	return &level.Place{Shards: j.Shards, Dir: j.Dir, Level: j.Level, Attempt: j.Run + "-" + files.Unique()}
 }
 
+// begun begins the names of the files by which workers tell that they have begun.
+func (j *Job) begun() string { return level.Begun(j.Level, j.Run) }
+
 // build returns the pipeline of the level, which reads these shards.
 func (j *Job) build(shards []int) *beam.Pipeline {
 	p, s := beam.NewPipelineWithRoot()
@@ -116,6 +119,10 @@ func take(ctx context.Context, j *Job) (*work, error) {
 		return nil, fmt.Errorf("the worker on %s does not see the shared folder: %w; every machine must have %s and %s under these paths", host, err, j.Shards, j.Dir)
 	}
 	if err != nil {
+		return nil, err
+	}
+	// Each process tells once that it is there: the driver cannot see whether a runner has workers.
+	if err := files.Write(ctx, files.Join(j.Dir, j.begun()+"-"+files.Unique())); err != nil {
 		return nil, err
 	}
 	held.job, held.work = *j, w

@@ -156,7 +156,15 @@ func (o *Options) level(ctx context.Context, s *level.State, plan *level.Plan) (
 
 // submit runs the pipeline of a job and returns what its reducer made of it.
 func (o *Options) submit(ctx context.Context, job *Job, shards []int, what string) (*level.Committed, error) {
-	if err := o.Runner.Run(ctx, job.build(shards)); err != nil {
+	begun := func(ctx context.Context) bool {
+		there, err := files.List(ctx, o.Dir, job.begun())
+		return err == nil && len(there) > 0
+	}
+	if err := o.Runner.Run(ctx, job.build(shards), begun); err != nil {
+		var input *InputError
+		if errors.As(err, &input) {
+			return nil, &InputError{fmt.Errorf("%s: %w", what, err)}
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

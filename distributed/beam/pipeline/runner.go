@@ -15,16 +15,15 @@ import (
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 )
 
-// A Runner runs a pipeline to its end.
+// A Runner runs a pipeline to its end. begun tells whether a worker has begun on it.
 type Runner interface {
-	Run(ctx context.Context, p *beam.Pipeline) error
+	Run(ctx context.Context, p *beam.Pipeline, begun func(context.Context) bool) error
 }
 
 // workerFlag begins the arguments of a worker.
@@ -58,7 +57,7 @@ type Prism struct{}
 var prismEndpoint string
 
 // Run implements Runner.
-func (Prism) Run(ctx context.Context, p *beam.Pipeline) error {
+func (Prism) Run(ctx context.Context, p *beam.Pipeline, _ func(context.Context) bool) error {
 	set(prismEndpoint, "LOOPBACK", "", "", 0)
 	_, err := prism.Execute(ctx, p) // starts a job server where there is no endpoint, and notes its own
 	prismEndpoint = *jobopts.Endpoint
@@ -80,6 +79,8 @@ type Portable struct {
 	Environment string // how workers are started: LOOPBACK (in this process) or EXTERNAL (by a pool)
 	Pool        string // HOST:PORT of the pool, for EXTERNAL
 	Parallelism int    // so many shards at a time; 0: what the runner is set to
+
+	Start time.Duration // within which a worker must have begun on a job; 0: DefaultStart
 }
 
 // answerTime is how long a job server may take to say that it is one.
@@ -115,25 +116,17 @@ func (r *Portable) reach(ctx context.Context) error {
 }
 
 // Run implements Runner. The caller has called Check.
-func (r *Portable) Run(ctx context.Context, p *beam.Pipeline) error {
+func (r *Portable) Run(ctx context.Context, p *beam.Pipeline, begun func(context.Context) bool) error {
 	if err := r.reach(ctx); err != nil {
 		return err
 	}
-	worker := ""
-	if r.Pool != "" {
-		// Pools start the program that they are. Without a file of its own here the SDK would send this
-		// program to the job server at each level.
-		f, err := os.CreateTemp("", "forage-beam-worker-")
-		if err != nil {
-			return err
-		}
-		defer os.Remove(f.Name())
-		if err := f.Close(); err != nil {
-			return err
-		}
-		worker = f.Name()
+	// Pools start the program that they are. Without a file of its own here the SDK would send this
+	// program to the job server at each level.
+	worker, remove, err := workerFile()
+	if err != nil {
+		return err
 	}
+	defer remove()
 	set(r.Endpoint, r.Environment, r.Pool, worker, r.Parallelism)
-	_, err := universal.Execute(ctx, p)
-	return err
+	return r.submit(ctx, p, worker, begun)
 }

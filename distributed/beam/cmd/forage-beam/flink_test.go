@@ -233,12 +233,22 @@ func TestFlink(t *testing.T) {
 	t.Run("local", func(t *testing.T) {
 		f := &flink{jars: jars, dir: t.TempDir()}
 		began := time.Now()
-		list, all := args(f.jobServer(t, "[local]"))
+		endpoint := f.jobServer(t, "[local]")
+		list, all := args(endpoint)
 		must(t, all...)
 		if content(t, list) != want {
 			t.Error("another cover than on one machine")
 		}
 		t.Logf("%.1f s with the start of the job server", time.Since(began).Seconds())
+		// A pool that is not there: Flink cannot start a worker.
+		began = time.Now()
+		_, all = args(endpoint, "--environment", "EXTERNAL", "--pool", fmt.Sprintf("127.0.0.1:%d", filestest.FreePort(t)), "--start-limit", "30s")
+		code, _, stderr := do(t, all...)
+		lines := strings.Split(strings.TrimSpace(stderr), "\n")
+		if code != 1 || len(lines) != 2 || !strings.Contains(lines[1], "run it again to go on from there") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+		t.Logf("no pool: %.1f s: %s", time.Since(began).Seconds(), lines[len(lines)-1])
 	})
 	f := &flink{jars: jars, dir: t.TempDir()}
 	f.cluster(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ type runnerFlags struct {
 	environment string
 	pool        string
 	parallelism int
+	start       time.Duration
 	log         bool
 }
 
@@ -29,6 +31,7 @@ func (f *runnerFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.environment, "environment", "LOOPBACK", "portable: where workers run, LOOPBACK or EXTERNAL")
 	fs.StringVar(&f.pool, "pool", "", "portable, EXTERNAL: HOST:PORT of the pool that starts workers")
 	fs.IntVar(&f.parallelism, "parallelism", 0, "portable: so many shards at a time (default: what the runner is set to, of Flink 1)")
+	fs.DurationVar(&f.start, "start-limit", pipeline.DefaultStart, "portable: time within which a worker must have begun on a job")
 	fs.BoolVar(&f.log, "log", false, "print what Beam and its runner log")
 }
 
@@ -61,8 +64,10 @@ func (f *runnerFlags) choose(ctx context.Context) (pipeline.Runner, error) {
 		return nil, usagef("--pool: EXTERNAL wants HOST:PORT of a pool, LOOPBACK none")
 	case f.parallelism < 0:
 		return nil, usagef("--parallelism: want at least 1, got %d", f.parallelism)
+	case f.start <= 0:
+		return nil, usagef("--start-limit: want a time above 0, got %v", f.start)
 	}
-	r := &pipeline.Portable{Endpoint: f.endpoint, Environment: f.environment, Pool: f.pool, Parallelism: f.parallelism}
+	r := &pipeline.Portable{Endpoint: f.endpoint, Environment: f.environment, Pool: f.pool, Parallelism: f.parallelism, Start: f.start}
 	return r, r.Check(ctx)
 }
 
