@@ -131,7 +131,7 @@ func (x *reducer) reduce(ctx context.Context, mapped []*Mapped) error {
 			continue
 		}
 		before := x.made.Taken
-		if err := x.read(ctx, *m.Taken, x.take); err != nil {
+		if err := x.read(ctx, []shard.File{*m.Taken}, x.take); err != nil {
 			return err
 		}
 		x.made.Counts.Local += x.made.Taken - before
@@ -140,36 +140,94 @@ func (x *reducer) reduce(ctx context.Context, mapped []*Mapped) error {
 		if m == nil || m.Candidates == nil {
 			continue
 		}
-		err := x.read(ctx, *m.Candidates, func(set uint64, elements []uint64) error {
-			x.left = x.bits.rest(x.left[:0], elements)
-			switch {
-			case uint64(len(x.left)) >= x.plan.Threshold:
-				return x.take(set, x.left)
-			case len(x.left) == 0:
-				return nil
-			}
-			return x.out.residual(set, x.left)
-		})
+		asExpected, err := x.expected(ctx, m)
 		if err != nil {
 			return err
 		}
-		err = x.out.write(ctx, fmt.Sprintf("shard-%05d-fell", m.Shard), func(_ int, f shard.File) {
-			x.made.Counts.Written += f.Bytes
-			x.made.Residuals[m.Shard] = append(x.made.Residuals[m.Shard], f)
-		})
-		if err != nil {
+		if asExpected {
+			x.made.Residuals[m.Shard] = append(x.made.Residuals[m.Shard], m.Fell...)
+			continue
+		}
+		if err := x.candidates(ctx, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// read calls visit for the sets of a file.
-func (x *reducer) read(ctx context.Context, f shard.File, visit func(set uint64, elements []uint64) error) error {
-	x.made.Counts.Read += f.Bytes
-	x.made.Counts.Reads += f.Elements
-	x.made.Counts.Reduced += f.Elements
-	return shard.Merge(ctx, []shard.Located{x.place.locate(f)}, visit)
+// expected takes the candidates that a mapper expects to be taken. false: one of them has lost too much to
+// sets of other shards; what came after it is not as the mapper expected, and must be looked at anew.
+func (x *reducer) expected(ctx context.Context, m *Mapped) (bool, error) {
+	err := x.read(ctx, []shard.File{*m.Candidates}, func(set uint64, elements []uint64) error {
+		x.left = x.bits.rest(x.left[:0], elements)
+		if uint64(len(x.left)) < x.plan.Threshold {
+			return errUnexpected
+		}
+		return x.take(set, x.left)
+	})
+	if errors.Is(err, errUnexpected) {
+		return false, nil
+	}
+	return true, err
+}
+
+var errUnexpected = errors.New("a candidate has lost too much")
+
+// candidates takes what reaches the threshold of all candidates of a shard, whatever its mapper expected. Of
+// those that expected has taken nothing is left.
+func (x *reducer) candidates(ctx context.Context, m *Mapped) error {
+	in := append([]shard.File{*m.Candidates}, m.Fell...)
+	if m.Rest != nil {
+		in = append(in, *m.Rest)
+	}
+	var set uint64
+	var whole []uint64
+	decide := func() error {
+		slices.Sort(whole)
+		x.left = x.bits.rest(x.left[:0], whole)
+		whole = whole[:0]
+		switch {
+		case uint64(len(x.left)) >= x.plan.Threshold:
+			return x.take(set, x.left)
+		case len(x.left) == 0:
+			return nil
+		}
+		return x.out.residual(set, x.left)
+	}
+	err := x.read(ctx, in, func(next uint64, elements []uint64) error { // the parts of a set come one after another
+		if next != set {
+			if err := decide(); err != nil {
+				return err
+			}
+			set = next
+		}
+		whole = append(whole, elements...)
+		return nil
+	})
+	if err == nil {
+		err = decide()
+	}
+	if err != nil {
+		return err
+	}
+	return x.out.write(ctx, fmt.Sprintf("shard-%05d-fell", m.Shard), func(_ int, f shard.File) {
+		x.made.Counts.Written += f.Bytes
+		x.made.Residuals[m.Shard] = append(x.made.Residuals[m.Shard], f)
+	})
+}
+
+// read calls visit for the sets of files.
+func (x *reducer) read(ctx context.Context, in []shard.File, visit func(set uint64, elements []uint64) error) error {
+	var located []shard.Located
+	for _, f := range in {
+		x.made.Counts.Read += f.Bytes
+		located = append(located, x.place.locate(f))
+	}
+	return shard.Merge(ctx, located, func(set uint64, elements []uint64) error {
+		x.made.Counts.Reads += uint64(len(elements))
+		x.made.Counts.Reduced += uint64(len(elements))
+		return visit(set, elements)
+	})
 }
 
 // take chooses a set, unless sets that other mappers took have covered all that it adds.

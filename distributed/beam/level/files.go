@@ -160,10 +160,13 @@ func eachPick(ctx context.Context, dir string, f shard.File, visit func(set, gai
 	return nil
 }
 
-// Kinds of files of sets; those from 0 on are residuals, by the number of their bucket.
+// Kinds of files of sets; those from 0 on are residuals, by the number of their bucket, and after
+// all buckets those of sets that a mapper expects to fall, again by their buckets.
 const (
+	rest       = -3 // of candidates, what others of the shard are expected to cover
 	taken      = -2 // by a mapper
 	candidates = -1
+	least      = rest
 )
 
 // outputs are what an attempt writes of a shard, by kinds, one after another in one file. They are kept
@@ -172,7 +175,7 @@ const (
 type outputs struct {
 	place   *Place
 	buckets []uint64  // the least gains of the levels
-	open    []*output // by kind, from taken on; nil: there is nothing
+	open    []*output // by kind, from least on; nil: there is nothing
 }
 
 type output struct {
@@ -181,16 +184,16 @@ type output struct {
 }
 
 func newOutputs(p *Place, buckets []uint64) outputs {
-	return outputs{p, buckets, make([]*output, len(buckets)-taken)}
+	return outputs{p, buckets, make([]*output, 2*len(buckets)-least)}
 }
 
 // put adds a set to those of a kind.
 func (o *outputs) put(kind int, set uint64, elements []uint64) error {
-	w := o.open[kind-taken]
+	w := o.open[kind-least]
 	if w == nil {
 		w = &output{}
 		w.Writer = shard.NewWriter(&w.written)
-		o.open[kind-taken] = w
+		o.open[kind-least] = w
 	}
 	return w.Put(set, elements)
 }
@@ -198,6 +201,11 @@ func (o *outputs) put(kind int, set uint64, elements []uint64) error {
 // residual adds what is left of a set, which is something, to the bucket that it falls to.
 func (o *outputs) residual(set uint64, left []uint64) error {
 	return o.put(bucket(o.buckets, uint64(len(left))), set, left)
+}
+
+// fell adds what a mapper expects to be left of a set to the bucket that it falls to then.
+func (o *outputs) fell(set uint64, left []uint64) error {
+	return o.put(len(o.buckets)+bucket(o.buckets, uint64(len(left))), set, left)
 }
 
 // write writes a file of what there is, calls done for each kind, and begins anew.
@@ -217,7 +225,7 @@ func (o *outputs) write(ctx context.Context, what string, done func(kind int, f 
 		parts = append(parts, w.written.Bytes())
 		f.Name, f.At = name, at
 		at += f.Bytes
-		done(i+taken, f)
+		done(i+least, f)
 	}
 	if parts == nil {
 		return nil

@@ -11,10 +11,16 @@ import (
 
 // Mapped is what a mapper made of a shard.
 type Mapped struct {
-	Shard      int          `json:"shard"`
-	Taken      *shard.File  `json:"taken,omitempty"`      // sets that the mapper took, what they added; form Local only
-	Candidates *shard.File  `json:"candidates,omitempty"` // sets that reach the threshold: their residuals
-	Residuals  []shard.File `json:"residuals,omitempty"`  // those of the sets that do not
+	Shard     int          `json:"shard"`
+	Taken     *shard.File  `json:"taken,omitempty"`     // sets that the mapper took, what they added; form Local only
+	Residuals []shard.File `json:"residuals,omitempty"` // those of the sets that do not reach the threshold
+
+	// The candidates are the sets that reach the threshold. As long as no set of another shard takes a
+	// candidate from the reducer, it takes those of a shard as the mapper would: so the mapper says
+	// which these are, and of the others what is left then. Nobody reads the rest, if that holds.
+	Candidates *shard.File  `json:"candidates,omitempty"` // those that would be taken: what they would add
+	Fell       []shard.File `json:"fell,omitempty"`       // residuals of the others
+	Rest       *shard.File  `json:"rest,omitempty"`       // what any of them has beside that
 	Counts     Counts       `json:"counts"`
 	Fault      string       `json:"fault,omitempty"` // what is wrong with the input; nothing else is set then
 }
@@ -29,7 +35,7 @@ type Input struct {
 
 // Map looks at the sets of a shard that may reach the threshold and returns the name of the
 // record of what it made of them, a Mapped. Time is linear in what it reads; memory a block a
-// file, what it writes, and in form Local a bit for each element of the mapper's own part.
+// file, what it writes, a bit an element, and in form Local a bit for each of the mapper's own part.
 func Map(ctx context.Context, p *Place, in *Input, i int) (name string, err error) {
 	plan, _ := in.State.Plan(in.Manifest.Largest)
 	x := &mapper{place: p, plan: plan, in: in, out: newOutputs(p, plan.Buckets), made: Mapped{Shard: i}}
@@ -57,8 +63,14 @@ func Map(ctx context.Context, p *Place, in *Input, i int) (name string, err erro
 			x.made.Taken = &f
 		case candidates:
 			x.made.Candidates = &f
+		case rest:
+			x.made.Rest = &f
 		default:
-			x.made.Residuals = append(x.made.Residuals, f)
+			if kind < len(plan.Buckets) {
+				x.made.Residuals = append(x.made.Residuals, f)
+			} else {
+				x.made.Fell = append(x.made.Fell, f)
+			}
 		}
 	})
 	if err != nil {
@@ -118,7 +130,9 @@ type mapper struct {
 	own   *part // form Local only
 	out   outputs
 	made  Mapped
+	taken Bits // what candidates would cover that would be taken; nil: there are none yet
 	left  []uint64
+	rest  []uint64
 }
 
 func (x *mapper) visit(set uint64, elements []uint64) error {
@@ -140,7 +154,37 @@ func (x *mapper) visit(set uint64, elements []uint64) error {
 	case len(x.left) == 0:
 		return nil
 	case reaches():
-		return x.out.put(candidates, set, x.left)
+		return x.candidate(set)
 	}
 	return x.out.residual(set, x.left)
+}
+
+// candidate divides what is left of a set that reaches the threshold into what it would add after the
+// candidates before it, and the rest.
+func (x *mapper) candidate(set uint64) error {
+	if x.taken == nil {
+		x.taken = NewBits(x.in.Manifest.Elements)
+	}
+	x.rest = x.rest[:0]
+	adds := x.left[:0]
+	for _, e := range x.left {
+		if x.taken.Has(e) {
+			x.rest = append(x.rest, e)
+		} else {
+			adds = append(adds, e)
+		}
+	}
+	if len(x.rest) > 0 {
+		if err := x.out.put(rest, set, x.rest); err != nil {
+			return err
+		}
+	}
+	switch {
+	case uint64(len(adds)) >= x.plan.Threshold:
+		x.taken.cover(adds)
+		return x.out.put(candidates, set, adds)
+	case len(adds) > 0:
+		return x.out.fell(set, adds)
+	}
+	return nil
 }

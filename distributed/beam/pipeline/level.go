@@ -33,6 +33,7 @@ type Job struct {
 	Level  int    // from 1; 0: the selection that comes before
 	Run    string // names the driver's try
 	Select string // record of the selection, for level 0
+	Tell   bool   // workers tell when they begin
 }
 
 // place returns where a new attempt runs.
@@ -121,9 +122,10 @@ func take(ctx context.Context, j *Job) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Each process tells once that it is there: the driver cannot see whether a runner has workers.
-	if err := files.Write(ctx, files.Join(j.Dir, j.begun()+"-"+files.Unique())); err != nil {
-		return nil, err
+	if j.Tell { // once a process: the driver cannot see whether a runner has workers
+		if err := files.Write(ctx, files.Join(j.Dir, j.begun()+"-"+files.Unique())); err != nil {
+			return nil, err
+		}
 	}
 	held.job, held.work = *j, w
 	return w, nil

@@ -156,6 +156,7 @@ func (o *Options) level(ctx context.Context, s *level.State, plan *level.Plan) (
 
 // submit runs the pipeline of a job and returns what its reducer made of it.
 func (o *Options) submit(ctx context.Context, job *Job, shards []int, what string) (*level.Committed, error) {
+	_, job.Tell = o.Runner.(*Portable)
 	begun := func(ctx context.Context) bool {
 		there, err := files.List(ctx, o.Dir, job.begun())
 		return err == nil && len(there) > 0

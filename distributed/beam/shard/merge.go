@@ -23,7 +23,7 @@ func In(dir string, files []File) []Located {
 }
 
 // Merge calls visit for the sets of several files in ascending order, and returns its first error.
-// A set lies in one of the files. Memory: a block of each file.
+// A set of which several files hold a part is visited once a part. Memory: a block of each file.
 func Merge(ctx context.Context, files []Located, visit func(set uint64, elements []uint64) error) (err error) {
 	type head struct {
 		r        *Reader
