@@ -58,6 +58,7 @@ RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testda
 # Tests leave themselves out that take minutes (internal/race).
 race: ## the race detector
 	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m $(RACED)
+	cd distributed/beam && GORACE=atexit_sleep_ms=0 go test -race ./files ./pipeline
 
 targets: ## types of all code on each system that programs are released for
 	FORAGE_TARGETS=all go test ./internal/lint -run TestTargets

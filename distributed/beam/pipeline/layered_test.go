@@ -15,6 +15,7 @@ import (
 	"forage/distributed/beam/shard"
 	"forage/graph"
 	"forage/graph/bv"
+	"forage/internal/race"
 	"forage/internal/shared"
 	"forage/seed"
 )
@@ -94,9 +95,7 @@ func TestLayered(t *testing.T) {
 
 // TestLayeredWebGraph: on a real web graph, from the pages of most links.
 func TestLayeredWebGraph(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds")
-	}
+	race.Skip(t)
 	g, err := bv.Open(shared.Path(t, "data", "webgraphs", "cnr-2000.graph"))
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"forage/distributed/beam/shard"
 	"forage/graph/bv"
 	"forage/internal/disktest"
+	"forage/internal/race"
 	"forage/internal/shared"
 )
 
@@ -100,6 +101,7 @@ func TestSameCover(t *testing.T) {
 // TestWebGraph: on a real web graph the cover is that of one machine, and mappers and reducer read at most
 // 1.6 times the graph.
 func TestWebGraph(t *testing.T) {
+	race.Skip(t)
 	g, err := bv.Open(shared.Path(t, "data", "webgraphs", "cnr-2000.graph"))
 	if err != nil {
 		t.Fatal(err)
