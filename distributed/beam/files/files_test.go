@@ -184,10 +184,18 @@ func TestMissing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, dir := range []string{"s3://none", "gs://none"} {
-		_, err := files.List(t.Context(), dir, "")
+}
+
+// TestMissingBucket: a store that has no such bucket says so.
+func TestMissingBucket(t *testing.T) {
+	for _, s := range filestest.Stores() {
+		if s.Name != "s3" && s.Name != "gs" {
+			continue
+		}
+		s.Folder(t) // starts the store
+		_, err := files.List(t.Context(), s.Name+"://none", "")
 		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no such bucket") {
-			t.Errorf("%s: %v", dir, err)
+			t.Errorf("%s: %v", s.Name, err)
 		}
 	}
 }
