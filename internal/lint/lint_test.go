@@ -148,6 +148,15 @@ var modulesApart = map[string]map[string]string{"distributed/beam": {
 	"github.com/spf13/cobra":                  "command line, as the program's",
 	"google.golang.org/api":                   "gs://: the errors and pages of its answers",
 	"google.golang.org/grpc":                  "the protocols of job servers and pools",
+}, "distributed/shards": {
+	"forage":                             "the program's own packages",
+	"github.com/cespare/xxhash/v2":       "to which partition a host belongs, as anybody else can work it out",
+	"github.com/cockroachdb/pebble/v2":   "in tests alone: a checkpoint, record by record",
+	"github.com/spf13/cobra":             "command line, as the program's",
+	"github.com/twmb/franz-go":           "Kafka's protocol: records and transactions",
+	"github.com/twmb/franz-go/pkg/kfake": "in tests alone: a broker in memory",
+	"github.com/twmb/franz-go/pkg/kmsg":  "Kafka's protocol: the requests of a group, one by one",
+	"golang.org/x/sys":                   "the clock that runs on while a process is stopped",
 }}
 
 // TestModulesApart: what a module of its own brings with it is nowhere among what the program is built
