@@ -22,6 +22,7 @@ var attrNames = [numAttrs]string{
 	attrHTTPEquiv: "http-equiv", attrXlinkHref: "xlink:href", attrImageSrcset: "imagesrcset", attrShadow: "shadowrootmode",
 	attrOnclick: "onclick", attrLabel: "aria-label", attrMethod: "data-method", attrConfirm: "data-confirm",
 	attrTurboMethod: "data-turbo-method", attrTurboConfirm: "data-turbo-confirm",
+	attrStyle: "style", attrAs: "as", attrBackground: "background",
 }
 
 // scanned writes the tokens of b as the scanner sees them.
@@ -131,9 +132,15 @@ var htmlSeeds = []string{
 	`<title>a<b>&amp;</title><textarea></textarea><style><a></style>`, `<iframe><a></iframe><noscript><a></noscript><xmp><a></xmp>`, `<plaintext><a></plaintext>`, `<noembed/><a></noembed>`,
 	"<a href=\"a\r\nb\x00c&copy;&copy=1&notit;&#x41;&lt;\">", `<a href="?a=1&b=2&c">`, `<a href="&#64;&#064;x&#8217;&#31;&#128;&#160;&#55296;&#1114111;&#1114112;&#9999999;&#;&#6&#65">`, `<a href="&quot;&'">`, `<a href=x'y">`, `<a href="x`, `<a href=x`, `<a hr`, `<a `, `<a"b=c href=d>`, `<meta charset="utf-8"/>`,
 	"<a\x00 href=x>", "<h\u00e9 class=a>", `<![CDATA[<a>]]>`, `<a href="1"href="2">`, `<svg><title><a></title>`, `<script><!-- --><!-- <script ></script/></script>`,
+	`<td background="b.png" style='background:url(s.png)'><link as=image href=i><a/style>`,
 }
 
 func TestScannerAgainstModel(t *testing.T) {
+	for a, name := range attrNames {
+		if got := attrOf([]byte(name)); got != a {
+			t.Errorf("attribute %d, %q, is read as %d", a, name, got)
+		}
+	}
 	for _, s := range htmlSeeds {
 		for _, cut := range []int{0, 1, 2, 3} {
 			b := []byte(s[:max(0, len(s)-cut)])
