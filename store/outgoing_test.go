@@ -225,6 +225,11 @@ func TestOutgoingSurvives(t *testing.T) {
 		if err := db.Commit(); err != nil {
 			t.Fatal(err)
 		}
+		if r.IntN(2) == 0 { // else only as fast as the disk is, which may be busy, is anything told
+			if err := db.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		read(&db.View)
 		if step%5 != 0 {
 			continue
