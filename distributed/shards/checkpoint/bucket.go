@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -23,10 +24,63 @@ type Bucket interface {
 	Put(ctx context.Context, name string, size int64, r io.Reader) error
 	// Get reads a file. The error wraps fs.ErrNotExist where there is none.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
-	// List calls yield for each file, in any order, until it returns false.
-	List(ctx context.Context, yield func(name string) bool) error
+	// List calls yield for each file whose name begins with prefix, in any order, until it returns false. O(files that begin so).
+	List(ctx context.Context, prefix string, yield func(name string) bool) error
 	// Delete removes a file, if there is one.
 	Delete(ctx context.Context, name string) error
+}
+
+// An UnusableError tells that there is no Bucket at a place, or none that does what a Bucket has to.
+type UnusableError struct {
+	Where string // as Open was told
+	What  string
+}
+
+func (e *UnusableError) Error() string { return fmt.Sprintf("checkpoints at %s: %s", e.Where, e.What) }
+
+// Open opens the Bucket at a place: a folder's path. Errors: an *UnusableError says what is wrong with it.
+func Open(ctx context.Context, where string) (Bucket, error) {
+	if scheme, _, ok := strings.Cut(where, "://"); ok {
+		return nil, &UnusableError{where, fmt.Sprintf("%s:// is not known: want the path of a folder that all processes see", scheme)}
+	}
+	switch at, err := os.Stat(where); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &UnusableError{where, "there is no such folder: it has to be there, for all processes to see"}
+	case err != nil:
+		return nil, &UnusableError{where, err.Error()}
+	case !at.IsDir():
+		return nil, &UnusableError{where, "that is no folder"}
+	}
+	return Folder(where), ctx.Err()
+}
+
+// In returns the Bucket of those files of b whose names begin with prefix and a slash, which it has without that.
+func In(b Bucket, prefix string) Bucket { return &within{b, prefix + "/"} }
+
+// within is a Bucket of files of another one.
+type within struct {
+	b      Bucket
+	prefix string // ends in a slash
+}
+
+func (w *within) Create(ctx context.Context, name string, content []byte) error {
+	return w.b.Create(ctx, w.prefix+name, content)
+}
+
+func (w *within) Put(ctx context.Context, name string, size int64, r io.Reader) error {
+	return w.b.Put(ctx, w.prefix+name, size, r)
+}
+
+func (w *within) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	return w.b.Get(ctx, w.prefix+name)
+}
+
+func (w *within) List(ctx context.Context, prefix string, yield func(name string) bool) error {
+	return w.b.List(ctx, w.prefix+prefix, func(name string) bool { return yield(name[len(w.prefix):]) })
+}
+
+func (w *within) Delete(ctx context.Context, name string) error {
+	return w.b.Delete(ctx, w.prefix+name)
 }
 
 // A Folder is a Bucket in a folder of that path, which all processes see. It must be there: a folder that one process does not see is
@@ -92,16 +146,23 @@ func (f Folder) Get(_ context.Context, name string) (io.ReadCloser, error) {
 }
 
 // List implements Bucket. What a process that was killed left half written has no name.
-func (f Folder) List(ctx context.Context, yield func(name string) bool) error {
-	return filepath.WalkDir(string(f), func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && path != string(f) { // it was removed meanwhile
+func (f Folder) List(ctx context.Context, prefix string, yield func(name string) bool) error {
+	if _, err := os.Stat(string(f)); err != nil {
+		return err
+	}
+	in, err := f.path(path.Dir(prefix+"x"), false) // the folder that has all names which begin so
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(in, func(at string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // nothing was made there, or it was removed meanwhile
 			return nil
 		}
 		if err = errors.Join(err, ctx.Err()); err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
 		}
-		name, err := filepath.Rel(string(f), path)
-		if err == nil && !yield(filepath.ToSlash(name)) {
+		name, err := filepath.Rel(string(f), at)
+		if name = filepath.ToSlash(name); err == nil && strings.HasPrefix(name, prefix) && !yield(name) {
 			return fs.SkipAll
 		}
 		return err
@@ -133,8 +194,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// load reads a small file.
-func load(ctx context.Context, b Bucket, name string) ([]byte, error) {
+// Load reads a small file. The error wraps fs.ErrNotExist where there is none.
+func Load(ctx context.Context, b Bucket, name string) ([]byte, error) {
 	r, err := b.Get(ctx, name)
 	if err != nil {
 		return nil, err

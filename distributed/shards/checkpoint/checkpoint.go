@@ -106,7 +106,8 @@ var (
 	places    = regexp.MustCompile(`^epoch-(\d{6,18})/(tables|checkpoint-\d{6,9})/`)
 )
 
-// Claim claims an epoch, from 1, for an owner, who says who it is in who. It fails with a *ClaimedError where that one or a higher one is claimed.
+// Claim claims an epoch, from 1, for an owner, who says who it is in who, which has to differ from what anybody else says (a bucket may know by it whose
+// file it is that a lost answer has left). It fails with a *ClaimedError where that one or a higher one is claimed.
 func Claim(ctx context.Context, b Bucket, epoch uint64, who []byte) error {
 	if epoch == 0 {
 		return errors.New("epochs are numbered from 1")
@@ -136,7 +137,7 @@ func supersededBy(ctx context.Context, b Bucket, epoch uint64) error {
 
 // claimed returns the error for an epoch that is.
 func claimed(ctx context.Context, b Bucket, epoch uint64) error {
-	by, err := load(ctx, b, claimName(epoch))
+	by, err := Load(ctx, b, claimName(epoch))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(&ClaimedError{Epoch: epoch}, err)
 	}
@@ -145,7 +146,7 @@ func claimed(ctx context.Context, b Bucket, epoch uint64) error {
 
 // Claimed returns the highest epoch that is claimed, 0 where none is. O(files).
 func Claimed(ctx context.Context, b Bucket) (highest uint64, err error) {
-	err = b.List(ctx, func(name string) bool {
+	err = b.List(ctx, "epoch-", func(name string) bool {
 		if m := claims.FindStringSubmatch(name); m != nil {
 			n, _ := strconv.ParseUint(m[1], 10, 64)
 			highest = max(highest, n)
@@ -189,7 +190,7 @@ type numbered struct {
 
 // listManifests returns all manifests, the earliest first.
 func listManifests(ctx context.Context, b Bucket) (all []numbered, err error) {
-	err = b.List(ctx, func(name string) bool {
+	err = b.List(ctx, "epoch-", func(name string) bool {
 		if m := manifests.FindStringSubmatch(name); m != nil {
 			n := numbered{name: name}
 			n.epoch, _ = strconv.ParseUint(m[1], 10, 64)
@@ -224,7 +225,7 @@ func (m *Manifest) encode() ([]byte, error) {
 // read reads a manifest. A *DamagedError tells that it is not whole.
 func (n *numbered) read(ctx context.Context, b Bucket) (*Manifest, error) {
 	damaged := func(what string) (*Manifest, error) { return nil, &DamagedError{n.name, what} }
-	text, err := load(ctx, b, n.name)
+	text, err := Load(ctx, b, n.name)
 	if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
 		return damaged("it is missing")
 	}

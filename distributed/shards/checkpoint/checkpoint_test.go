@@ -170,8 +170,8 @@ func (m *mortal) Get(ctx context.Context, name string) (r io.ReadCloser, err err
 	return r, err
 }
 
-func (m *mortal) List(ctx context.Context, yield func(string) bool) error {
-	return m.do("", func() error { return m.Folder.List(ctx, yield) })
+func (m *mortal) List(ctx context.Context, prefix string, yield func(string) bool) error {
+	return m.do("", func() error { return m.Folder.List(ctx, prefix, yield) })
 }
 
 func (m *mortal) Delete(ctx context.Context, name string) error {
@@ -306,7 +306,7 @@ func (l *lineage) clean(t *testing.T, keep int) {
 			named[f.At] = true
 		}
 	}
-	if err := l.folder.List(t.Context(), func(name string) bool {
+	if err := l.folder.List(t.Context(), "", func(name string) bool {
 		if !named[name] && !manifests.MatchString(name) && !claims.MatchString(name) {
 			t.Errorf("%s is left, and no checkpoint names it", name)
 		}
@@ -517,7 +517,7 @@ func TestDamage(t *testing.T) {
 		t.Errorf("where something is: %v", err)
 	}
 	name := manifestName(1, 2)
-	text, err := load(t.Context(), l.folder, name)
+	text, err := Load(t.Context(), l.folder, name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func (w *Writer) Write(ctx context.Context, db *store.DB, state any) (m *Manifes
 	name := manifestName(m.Epoch, m.Number)
 	if err := w.bucket.Create(ctx, name, text); err != nil {
 		// It may be there all the same.
-		if there, e := load(ctx, w.bucket, name); e != nil || !bytes.Equal(there, text) {
+		if there, e := Load(ctx, w.bucket, name); e != nil || !bytes.Equal(there, text) {
 			if errors.Is(err, fs.ErrExist) {
 				return nil, did, fmt.Errorf("%s was written by somebody else who says that the epoch is his: %w", name, err)
 			}
@@ -229,7 +229,7 @@ func (w *Writer) Prune(ctx context.Context, keep int) (removed int, err error) {
 		}
 	}
 	var files []string
-	if err := w.bucket.List(ctx, func(name string) bool {
+	if err := w.bucket.List(ctx, "epoch-", func(name string) bool {
 		if !named[name] && w.mine(name) {
 			files = append(files, name)
 		}

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +36,7 @@ type Config struct {
 	Name        string        // of this process, that no other has, and that it has after a restart, too
 	Partitions  int32         // the same for all processes, for the life of the crawl
 	Replicas    int16         // of topics that it makes; -1: the broker's default
-	Checkpoints string        // folder that all processes see, and that is there
+	Checkpoints string        // where all processes see them, as checkpoint.Open is told
 	Interval    time.Duration // between checkpoints
 	Session     time.Duration // after which a process that is silent loses its partitions
 	Longest     time.Duration // a request; at least what Crawl.Fetch.Timeout says
@@ -49,6 +48,7 @@ type Config struct {
 // A Node is a process.
 type Node struct {
 	Config
+	bucket checkpoint.Bucket // of all crawls whose checkpoints are there
 	topics topics.Names
 	loop   *crawl.Loop
 	member *group.Member
@@ -78,7 +78,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// Run takes part until ctx ends; then it finishes what is under way, writes checkpoints, and hands its partitions back. Errors: group.ErrTwice, *topics.PartitionsError, a broker
+// Run takes part until ctx ends; then it finishes what is under way, writes checkpoints, and hands its partitions back. Errors: group.ErrTwice, *topics.PartitionsError, a *checkpoint.UnusableError, a broker
 // that does not answer at the start, and what a partition cannot go on with.
 func Run(ctx context.Context, cfg Config) error {
 	if err := cfg.Check(); err != nil {
@@ -87,11 +87,11 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return err
 	}
-	if _, err := os.Stat(cfg.Checkpoints); err != nil {
-		return fmt.Errorf("checkpoints: %w: it has to be there, for all processes to see", err)
+	bucket, err := checkpoint.Open(ctx, cfg.Checkpoints)
+	if err != nil {
+		return err
 	}
-	n := &Node{Config: cfg, topics: topics.Of(cfg.Group), owners: map[int32]*owner{}, failed: make(chan error, 1)}
-	var err error
+	n := &Node{Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), owners: map[int32]*owner{}, failed: make(chan error, 1)}
 	if n.client, err = kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("forage-shard "+cfg.Name)); err != nil {
 		return err
 	}
@@ -157,21 +157,18 @@ func (n *Node) greet(ctx context.Context) error {
 }
 
 // ErrElsewhere says that the processes of a crawl do not see the same checkpoints.
-var ErrElsewhere = errors.New("this is not the folder of checkpoints that the other processes of the crawl see: each of them has to see the same one")
+var ErrElsewhere = errors.New("these are not the checkpoints that the other processes of the crawl see: each of them has to see the same one")
 
-// agree sees to it that all processes see the same checkpoints: the folder has a name that was made up when it was used first, and so has the log.
+// nameFile is in the bucket of the crawl, with a name that was made up when it was used first.
+const nameFile = "name"
+
+// agree sees to it that all processes see the same checkpoints: their bucket has a name, and the log has it, too.
 func (n *Node) agree(ctx context.Context) error {
-	folder := filepath.Join(n.Checkpoints, n.Group)
-	for p := range n.Partitions {
-		if err := os.MkdirAll(filepath.Join(folder, fmt.Sprintf("partition-%05d", p)), 0o755); err != nil {
-			return err
-		}
-	}
-	path := filepath.Join(folder, "name")
-	if err := checkpoint.Folder(folder).Create(ctx, "name", []byte(rand.Text()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+	place := checkpoint.In(n.bucket, n.Group)
+	if err := place.Create(ctx, nameFile, []byte(rand.Text()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	b, err := os.ReadFile(path)
+	b, err := checkpoint.Load(ctx, place, nameFile)
 	if err != nil {
 		return err
 	}
@@ -183,14 +180,14 @@ func (n *Node) agree(ctx context.Context) error {
 		}
 	}
 	if err == nil && have != name {
-		err = fmt.Errorf("%s: %w", folder, ErrElsewhere)
+		err = fmt.Errorf("%s/%s: %w", n.Checkpoints, n.Group, ErrElsewhere)
 	}
 	return err
 }
 
 // place is where the checkpoints of a partition are.
 func (n *Node) place(p int32) checkpoint.Bucket {
-	return checkpoint.Folder(filepath.Join(n.Checkpoints, n.Group, fmt.Sprintf("partition-%05d", p)))
+	return checkpoint.In(n.bucket, fmt.Sprintf("%s/partition-%05d", n.Group, p))
 }
 
 // permit is asked before a host is contacted.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func (o *owner) claim(ctx context.Context) error {
 			})
 			if due {
 				var claimed *checkpoint.ClaimedError
-				switch err = checkpoint.Claim(ctx, place, uint64(next), []byte(o.node.Name)); {
+				switch err = checkpoint.Claim(ctx, place, uint64(next), []byte(o.node.Name+" "+rand.Text())); {
 				case errors.As(err, &claimed):
 					err = nil // it looks again
 				case err == nil:

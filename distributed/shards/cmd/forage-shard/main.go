@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"forage/distributed/shards/checkpoint"
 	"forage/distributed/shards/group"
 	"forage/distributed/shards/node"
 	"forage/distributed/shards/topics"
@@ -84,7 +85,8 @@ from one partition to another, and events, pass through a log that speaks Kafka'
 	var own inputError
 	var partitions *topics.PartitionsError
 	var config *watch.Error
-	if errors.As(err, &own) || errors.As(err, &partitions) || errors.As(err, &config) || errors.Is(err, group.ErrTwice) || errors.Is(err, node.ErrElsewhere) || errors.Is(err, node.ErrBroker) || errors.Is(err, fs.ErrNotExist) || cmd.ValidateArgs(cmd.Flags().Args()) != nil {
+	var unusable *checkpoint.UnusableError
+	if errors.As(err, &own) || errors.As(err, &partitions) || errors.As(err, &config) || errors.As(err, &unusable) || errors.Is(err, group.ErrTwice) || errors.Is(err, node.ErrElsewhere) || errors.Is(err, node.ErrBroker) || errors.Is(err, fs.ErrNotExist) || cmd.ValidateArgs(cmd.Flags().Args()) != nil {
 		return exitUsage
 	}
 	return exitFailed

@@ -540,7 +540,7 @@ func TestBadInput(t *testing.T) {
 		{"--brokers", "127.0.0.1" + tr.web.addr, "no broker of Kafka's protocol answers"},
 		{"--partitions", "7", "has 6 partitions, want 7"},
 		{"--partitions", "0", "0 partitions: want 1 to 10000"},
-		{"--checkpoints", tr.path("elsewhere"), "not the folder of checkpoints that the other processes"},
+		{"--checkpoints", tr.path("elsewhere"), "not the checkpoints that the other processes"},
 		{"--checkpoints", tr.path("nowhere"), "it has to be there"},
 		{"--dir", tr.path("a"), "another process works there"},
 		{"--config", tr.path("hooks.yaml"), "webhooks"},
