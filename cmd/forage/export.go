@@ -13,6 +13,7 @@ import (
 
 	"forage/archive"
 	"forage/export"
+	"forage/internal/listing"
 	"forage/store"
 )
 
@@ -34,11 +35,11 @@ var exportKinds = []exportKind{
 		if err != nil {
 			return export.Written{}, err
 		}
-		return export.Snap(v, s, x.to, x.heed.keep())
+		return export.Snap(v, s, x.to, x.heed.Keep())
 	}},
 	{name: "text", flags: []string{"format", "respect", "since", "site", "text", "warc"}, write: (*exporting).text},
 	{name: "urls", flags: []string{"all", "respect"}, write: func(x *exporting, v *store.View) (export.Written, error) {
-		return export.URLs(v, x.to, x.all, x.heed.keep())
+		return export.URLs(v, x.to, x.all, x.heed.Keep())
 	}},
 	{name: "wacz", flags: []string{"respect", "site", "warc"}, write: (*exporting).wacz},
 }
@@ -48,8 +49,8 @@ type exportFlags struct {
 	dir, output, site, archive, labels string
 
 	all, fetched, json bool
-	heed               respect
-	from               since
+	heed               listing.Respect
+	from               listing.Since
 	texts              textsFlags
 }
 
@@ -117,7 +118,7 @@ anew.`,
 	f.StringVar(&x.labels, "labels", "", "graph: file for the URLs of its nodes, instead of PATH.urls")
 	f.BoolVar(&x.all, "all", false, "urls: everything known, not only pages")
 	f.BoolVar(&x.fetched, "fetched-only", false, "graph: only documents that were fetched and had content, numbered anew")
-	respectFlag(cmd, &x.heed)
+	x.heed.Add(f)
 	f.BoolVar(&x.json, "json", false, "one JSON object, on stderr where the export itself goes to stdout")
 	return cmd
 }
@@ -193,7 +194,7 @@ func (x *exporting) run() error {
 		if err != nil {
 			return err
 		}
-		x.heed.tell(x.ErrOrStderr())
+		x.heed.Tell(x.ErrOrStderr(), "forage")
 		return x.tell(w)
 	}
 	if x.archive != "" && !x.needsStore() {
@@ -267,7 +268,7 @@ func (x *exporting) wacz(v *store.View) (w export.Written, err error) {
 		return w, err
 	}
 	defer from.Close()
-	what := export.Package{From: from, Keep: x.heed.keep(), Software: "forage/" + version(), Note: x.note}
+	what := export.Package{From: from, Keep: x.heed.Keep(), Software: "forage/" + version(), Note: x.note}
 	if x.site != "" {
 		if what.Site, err = oneSite(v, x.site); err != nil {
 			return w, err
@@ -284,14 +285,14 @@ func (x *exporting) graph(v *store.View) (export.Written, error) {
 	if x.names == nil {
 		x.note("the URLs of the nodes are not written: --labels FILE says where to")
 	}
-	return export.Graph(v, x.to, x.names, x.fetched, x.heed.keep())
+	return export.Graph(v, x.to, x.names, x.fetched, x.heed.Keep())
 }
 
 func (x *exporting) parquet(v *store.View) (w export.Written, err error) {
 	if samePath(x.to.Path, x.path(".")) {
 		return w, usagef("%s is the current folder, in whose place another cannot be put: name a new one", x.output)
 	}
-	what := export.Tables{Keep: x.heed.keep(), Note: x.note}
+	what := export.Tables{Keep: x.heed.Keep(), Note: x.note}
 	if x.from.Since != nil {
 		what.Cycle, what.Time = x.from.Cycle, x.from.Time
 	}
@@ -308,7 +309,7 @@ func (x *exporting) parquet(v *store.View) (w export.Written, err error) {
 	if errors.Is(err, fs.ErrExist) {
 		return w, usagef("%w", err)
 	}
-	return w, errors.Join(err, notYet(v, x.ErrOrStderr(), x.from))
+	return w, errors.Join(err, listing.NotYet(v, x.ErrOrStderr(), "forage", x.from))
 }
 
 // oneSite returns the site of that name, or the only one where the name is empty.

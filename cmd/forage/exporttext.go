@@ -11,6 +11,7 @@ import (
 
 	"forage/archive"
 	"forage/export"
+	"forage/internal/listing"
 	"forage/store"
 	"forage/text"
 )
@@ -37,7 +38,7 @@ func textPath(path string) bool {
 const textTable = ".parquet"
 
 func (x *exporting) text(v *store.View) (w export.Written, err error) {
-	what := export.Texts{Format: x.texts.format.Format, Keep: x.heed.keep(), Note: x.note}
+	what := export.Texts{Format: x.texts.format.Format, Keep: x.heed.Keep(), Note: x.note}
 	if x.site != "" {
 		if what.Site, err = oneSite(v, x.site); err != nil {
 			return w, err
@@ -100,7 +101,7 @@ func (x *exporting) text(v *store.View) (w export.Written, err error) {
 	if said.Without > 0 {
 		x.note(fmt.Sprintf("%s without text: what is fetched with --text DIR or --warc DIR has some", plural(int64(said.Without), "page")))
 	}
-	return said.Written, notYet(v, x.ErrOrStderr(), x.from)
+	return said.Written, listing.NotYet(v, x.ErrOrStderr(), "forage", x.from)
 }
 
 // writeTexts writes lines, or a table.

@@ -15,7 +15,6 @@ import (
 	"forage/archive"
 	"forage/control"
 	"forage/crawl"
-	"forage/report"
 	"forage/source"
 	"forage/store"
 	"forage/watch"
@@ -210,21 +209,6 @@ func isStore(dir string) error {
 // dirFlag adds --dir.
 func dirFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "dir", "forage-data", "folder of the store")
-}
-
-// since is a flag value that is a cycle or a time.
-type since struct {
-	*report.Since // nil: not given
-	text          string
-}
-
-func (s *since) Type() string   { return "CYCLE|TIME" }
-func (s *since) String() string { return s.text }
-
-func (s *since) Set(text string) (err error) {
-	s.text = text
-	s.Since, err = report.ParseSince(text)
-	return err
 }
 
 // orNull returns nil for the zero value.

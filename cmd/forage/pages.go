@@ -1,32 +1,18 @@
 package main
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
-	"fmt"
-	"io"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"forage/internal/printable"
-	"forage/report"
+	"forage/internal/listing"
 	"forage/store"
 )
 
 func pagesCmd() *cobra.Command {
 	var (
-		dir, format string
-		sel         report.Selection
-		match       string
-		asJSON      bool
-		heed        respect
-
-		fresh, changed, gone, moved since
+		dir string
+		p   listing.Pages
 	)
 	cmd := &cobra.Command{
 		Use:   "pages",
@@ -62,146 +48,24 @@ what was said.`,
 		Example: "  forage pages --new-since 3\n  forage pages --new-since 3 --kind content\n  forage pages --site example.org --match '/blog/' --format jsonl",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if asJSON {
-				if cmd.Flags().Changed("format") && format != "jsonl" {
-					return usagef("--json and --format %s contradict each other", format)
-				}
-				format = "jsonl"
+			if err := p.Check(); err != nil {
+				return badInput(err)
 			}
-			to, ok := pageFormats[format]
-			if !ok {
-				return usagef("unknown format %q; known: jsonl csv txt", format)
-			}
-			if sel.Kind != "" && !slices.Contains(report.Kinds, sel.Kind) {
-				return usagef("unknown kind %q; known: %s", sel.Kind, strings.Join(report.Kinds, " "))
-			}
-			var err error
-			if sel.Match, err = regexp.Compile(match); err != nil {
-				return usagef("--match: %w", err)
-			}
-			sel.New, sel.Changed, sel.Gone, sel.Moved = fresh.Since, changed.Since, gone.Since, moved.Since
 			return onStore(cmd, dir, func(v *store.View) error {
-				out := bufio.NewWriter(cmd.OutOrStdout())
-				write := to.writer(out)
-				if _, err := v.SiteNamed(sel.Site); sel.Site != "" && errors.Is(err, store.ErrNotFound) {
-					return usagef("there is no site %q in the store; 'forage status' lists them", sel.Site)
+				list := p.To(cmd.OutOrStdout())
+				err := list.Add(v)
+				if errors.Is(err, listing.ErrNoSite) {
+					return usagef("there is no site %q in the store; 'forage status' lists them", p.Site())
 				}
-				sel.Keep = heed.keep()
-				if err := sel.Pages(v, to.brief, write); err != nil {
+				if err != nil {
 					return err
 				}
-				heed.tell(cmd.ErrOrStderr())
-				return errors.Join(write(nil), out.Flush(), notYet(v, cmd.ErrOrStderr(), fresh, changed, gone, moved))
+				p.Respect.Tell(cmd.ErrOrStderr(), "forage")
+				return errors.Join(list.End(), listing.NotYet(v, cmd.ErrOrStderr(), "forage", p.Since()...))
 			})
 		},
 	}
 	dirFlag(cmd, &dir)
-	f := cmd.Flags()
-	f.Var(&fresh, "new-since", "only pages that are new since a cycle or time")
-	f.Var(&changed, "changed-since", "only pages whose content changed since")
-	f.Var(&gone, "gone-since", "only pages that have gone since")
-	f.Var(&moved, "moved-since", "only pages that were found to be others at a new URL since")
-	f.StringVar(&sel.Kind, "kind", "", "only pages of this kind: "+strings.Join(report.Kinds, ", "))
-	f.StringVar(&sel.Site, "site", "", "only pages of this site")
-	f.StringVar(&match, "match", "", "only URLs that match this regular expression")
-	f.BoolVar(&sel.Unknown, "include-unknown", false, "with --new-since: also pages that may be new")
-	f.BoolVar(&sel.Duplicates, "duplicates", false, "also pages that repeat another one, and with --new-since those that have moved")
-	f.BoolVar(&sel.Excluded, "include-excluded", false, "also pages that rules leave out which came after they were fetched")
-	f.BoolVar(&sel.All, "all-documents", false, "also feeds and sitemaps")
-	respectFlag(cmd, &heed)
-	f.StringVar(&format, "format", "txt", "txt, csv or jsonl")
-	f.BoolVar(&asJSON, "json", false, "the same as --format jsonl")
+	p.Add(cmd.Flags())
 	return cmd
-}
-
-// notYet says so where a list is asked for since a cycle that there has not been: it is empty for that.
-func notYet(v *store.View, stderr io.Writer, asked ...since) error {
-	last, err := v.LastCycle()
-	for _, s := range asked {
-		if s.Since != nil && s.Cycle > last && err == nil {
-			_, err = fmt.Fprintf(stderr, "forage: there is no cycle %d yet, the last one is %d\n", s.Cycle, last)
-		}
-	}
-	return err
-}
-
-// A pageWriter writes a page; nil ends the list.
-type pageWriter func(*report.Page) error
-
-// A pageFormat is how pages are written.
-type pageFormat struct {
-	brief  bool // of a page it writes the URL alone
-	writer func(io.Writer) pageWriter
-}
-
-var pageFormats = map[string]pageFormat{
-	"txt": {true, func(w io.Writer) pageWriter {
-		return func(p *report.Page) error {
-			if p == nil {
-				return nil
-			}
-			_, err := fmt.Fprintln(w, printable.Text(p.URL))
-			return err
-		}
-	}},
-	"jsonl": {false, func(w io.Writer) pageWriter {
-		var line []byte
-		return func(p *report.Page) error {
-			if p == nil {
-				return nil
-			}
-			line = append(p.AppendJSON(line[:0]), '\n')
-			_, err := w.Write(line)
-			return err
-		}
-	}},
-	"csv": {false, func(w io.Writer) pageWriter {
-		c := csv.NewWriter(w)
-		var row []string
-		text := func(all ...string) {
-			for _, s := range all {
-				row = append(row, printable.Cell(s))
-			}
-		}
-		known := func(all ...*string) {
-			for _, s := range all {
-				if s == nil {
-					row = append(row, "")
-				} else {
-					text(*s)
-				}
-			}
-		}
-		number := func(all ...int64) {
-			for _, n := range all {
-				row = append(row, strconv.FormatInt(n, 10))
-			}
-		}
-		c.Write(strings.Fields("url site new first_seen cycle found_on status title canonical content_type digest bytes published lastmod depth last_fetched changed gone duplicate_of kind visits changes left_out moved moved_from fetched_as duplicate_near"))
-		return func(p *report.Page) error {
-			if p == nil {
-				c.Flush()
-				return c.Error()
-			}
-			row = row[:0]
-			text(p.URL, p.Site, p.New)
-			known(p.FirstSeen)
-			number(int64(p.Cycle))
-			known(p.FoundOn)
-			if p.Status == nil {
-				text("")
-			} else {
-				number(int64(*p.Status))
-			}
-			known(p.Title, p.Canonical, p.ContentType, p.Digest)
-			number(p.Bytes)
-			known(p.Published, p.LastMod)
-			number(int64(p.Depth))
-			known(p.LastFetched, p.Changed, p.Gone, p.DuplicateOf)
-			text(p.Kind)
-			number(int64(p.Visits), int64(p.Changes))
-			known(p.LeftOut, p.Moved, p.MovedFrom, p.FetchedAs, p.Near)
-			return c.Write(row)
-		}
-	}},
 }
