@@ -95,9 +95,11 @@ func (c *counter) hosts(s frontier.Stats) {
 }
 
 // Counts returns what the loop of the crawl has counted: that of all stores which share it.
-func (c *Crawl) Counts() Counts {
-	n := &c.loop.counter
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.n
+func (c *Crawl) Counts() Counts { return c.loop.Counts() }
+
+// Counts returns what the loop has counted.
+func (l *Loop) Counts() Counts {
+	l.counter.mu.Lock()
+	defer l.counter.mu.Unlock()
+	return l.counter.n
 }

@@ -47,7 +47,7 @@ const (
 // Metrics collects what is shown.
 type Metrics struct {
 	Options
-	registry *prometheus.Registry
+	*page
 
 	mu     sync.Mutex // held while metrics are collected
 	seq    uint64     // of the last event that was counted
@@ -77,15 +77,28 @@ func New(o Options) (*Metrics, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	m := &Metrics{Options: o, seq: o.Crawl.DB().LastEvent(), events: map[store.EventType]int64{}, sites: map[string]coverage{}}
-	r := prometheus.NewRegistry()
-	err := errors.Join(r.Register(m), r.Register(collectors.NewGoCollector()), r.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
-	m.registry = r
+	var err error
+	if m.page, err = newPage(o.Log); err == nil {
+		err = m.registry.Register(m)
+	}
 	return m, err
 }
 
+// A page shows what is registered.
+type page struct {
+	registry *prometheus.Registry
+	log      *slog.Logger
+}
+
+// newPage shows what is of the process.
+func newPage(log *slog.Logger) (*page, error) {
+	r := prometheus.NewRegistry()
+	return &page{r, log}, errors.Join(r.Register(collectors.NewGoCollector()), r.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
+}
+
 // ServeHTTP answers with all metrics as text. It is not promhttp that does, which would make the program 0.3 MB larger.
-func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	families, err := m.registry.Gather()
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	families, err := p.registry.Gather()
 	var text bytes.Buffer
 	for _, f := range families {
 		if err == nil {
@@ -93,7 +106,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		m.Log.Warn("metrics cannot be collected", "error", err)
+		p.log.Warn("metrics cannot be collected", "error", err)
 		http.Error(w, "metrics cannot be collected: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -134,28 +147,40 @@ var (
 	siteCount = desc("sites", "Sites known.")
 )
 
-var all = []*prometheus.Desc{
-	fetches, received, seconds, hosts, requests, siteFetches, siteErrors, siteBytes, queue, pages, newPages, gonePages, covered, late, skipped,
+var ofLoop = []*prometheus.Desc{fetches, received, seconds, hosts, requests}
+
+var ofStore = []*prometheus.Desc{
+	siteFetches, siteErrors, siteBytes, queue, pages, newPages, gonePages, covered, late, skipped,
 	happened, lastEvent, delay, deliveries, behind, size, siteCount,
 }
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range all {
+	for _, d := range append(ofLoop[:len(ofLoop):len(ofLoop)], ofStore...) {
 		ch <- d
 	}
 }
 
-// Collect implements prometheus.Collector. O(sites + new events).
-func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	send := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
+// A sender sends a figure.
+type sender func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string)
+
+func sendTo(ch chan<- prometheus.Metric) sender {
+	return func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
 	}
-	const count, gauge = prometheus.CounterValue, prometheus.GaugeValue
-	db := m.Crawl.DB()
-	n := m.Crawl.Counts()
+}
+
+const count, gauge = prometheus.CounterValue, prometheus.GaugeValue
+
+// Collect implements prometheus.Collector. O(sites + new events).
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	collectLoop(ch, m.Crawl.Counts())
+	m.collectStore(ch)
+}
+
+// collectLoop shows what is of all stores that share a loop.
+func collectLoop(ch chan<- prometheus.Metric, n crawl.Counts) {
+	send := sendTo(ch)
 	for what, by := range map[string]*[64]int64{"document": &n.Documents, "requisite": &n.Requisites, "other": &n.Others} {
 		for class, n := range by {
 			if n > 0 {
@@ -173,14 +198,24 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	send(hosts, gauge, float64(n.Ready), "ready")
 	send(hosts, gauge, float64(n.Crowded), "crowded")
 	send(requests, gauge, float64(n.Out))
+}
+
+// collectStore shows what is of a store.
+func (m *Metrics) collectStore(ch chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	send := sendTo(ch)
+	db := m.Crawl.DB()
 	send(size, gauge, float64(db.Size()))
 	send(lastEvent, gauge, float64(db.LastEvent()))
-	m.Webhooks.Counts(func(name string, c webhook.Counts, n uint64) {
-		send(deliveries, count, float64(c.Delivered), name, "accepted")
-		send(deliveries, count, float64(c.Failed), name, "failed")
-		send(deliveries, count, float64(c.Dead), name, "given_up")
-		send(behind, gauge, float64(n), name)
-	})
+	if m.Webhooks != nil {
+		m.Webhooks.Counts(func(name string, c webhook.Counts, n uint64) {
+			send(deliveries, count, float64(c.Delivered), name, "accepted")
+			send(deliveries, count, float64(c.Failed), name, "failed")
+			send(deliveries, count, float64(c.Dead), name, "given_up")
+			send(behind, gauge, float64(n), name)
+		})
+	}
 
 	v := db.Snapshot()
 	err := errors.Join(m.collectSites(v, send), m.countEvents(v), v.Close())
@@ -194,7 +229,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 }
 
 // collectSites shows what is of sites.
-func (m *Metrics) collectSites(v *store.View, send func(*prometheus.Desc, prometheus.ValueType, float64, ...string)) error {
+func (m *Metrics) collectSites(v *store.View, send sender) error {
 	type sums struct {
 		fetches, errors, bytes, queued, pages, new, gone, late, skipped int64
 	}

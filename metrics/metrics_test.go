@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -167,8 +168,8 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if len(families) != len(all) {
-		t.Errorf("%d families are shown, %d are described", len(families), len(all))
+	if len(families) != len(ofLoop)+len(ofStore) {
+		t.Errorf("%d families are shown, %d are described", len(families), len(ofLoop)+len(ofStore))
 	}
 	if err := cr.DB().EndReads(); err != nil {
 		t.Fatal(err)
@@ -318,7 +319,7 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
-	for _, desc := range all {
+	for _, desc := range slices.Concat(ofLoop, ofStore) {
 		name := regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(desc.String())[1]
 		if !used[name] && !used[name+"_bucket"] {
 			t.Errorf("the dashboard shows nothing of %s", name)

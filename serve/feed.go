@@ -106,7 +106,8 @@ func (s *server) feed(w http.ResponseWriter, r *http.Request, contentType string
 	if home == "" {
 		home = "http://" + r.Host + "/"
 	}
-	f := &feed{home: home, self: strings.TrimSuffix(home, "/") + r.URL.EscapedPath(), id: "urn:forage:feed:" + r.PathValue("site")}
+	home = strings.TrimSuffix(home, "/") + s.At + "/"
+	f := &feed{home: home, self: strings.TrimSuffix(home, "/") + r.URL.EscapedPath(), id: "urn:forage:feed:" + strings.TrimPrefix(s.At+"/", "/") + r.PathValue("site")}
 	if len(query) > 0 {
 		f.self += "?" + query.Encode()
 		f.id += "?" + query.Encode()

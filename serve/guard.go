@@ -32,6 +32,7 @@ type guard struct {
 	next      http.Handler
 	loopback  bool
 	public    bool
+	at        string   // path of what is guarded
 	publicURL *url.URL // nil: none
 	tokens    []tokenSum
 	origins   *http.CrossOriginProtection
@@ -44,7 +45,7 @@ type tokenSum struct {
 }
 
 func newGuard(o *Options, next http.Handler) (*guard, error) {
-	g := &guard{next: next, loopback: o.Loopback, public: o.Public, origins: http.NewCrossOriginProtection()}
+	g := &guard{next: next, loopback: o.Loopback, public: o.Public, at: o.At, origins: http.NewCrossOriginProtection()}
 	if o.PublicURL != "" {
 		u, err := url.Parse(o.PublicURL)
 		if err == nil {
@@ -76,7 +77,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status != 0 {
 		if status == http.StatusUnauthorized {
 			if isPage(r) {
-				http.Redirect(w, r, loginPath(r), http.StatusSeeOther)
+				http.Redirect(w, r, loginPath(r, g.at), http.StatusSeeOther)
 				return
 			}
 			h.Set("WWW-Authenticate", `Bearer realm="forage"`)

@@ -12,6 +12,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -36,6 +37,7 @@ type Options struct {
 	Version string // of the program
 
 	PublicURL string  // where readers find the service, ends with /; "": at the Host that they name
+	At        string  // path below which the handler is, such as /partition-00007, which requests come without; "": none
 	Loopback  bool    // only this machine reaches the service: no token is wanted where there are none, but Host is checked
 	Public    bool    // who has no token may read
 	Tokens    []Token // who has one of these may read, or write too
@@ -71,10 +73,13 @@ type server struct {
 	tally    *tally        // what pages tell by days
 	insights kept[*report.Insight]
 	found    kept[*report.Discovery] // with as many hubs as are told of
+
+	cloning sync.Mutex // guards atPath
+	atPath  map[string]*template.Template
 }
 
 // New returns a handler of all paths of the service. The error is that of a PublicURL which is none, or of an empty token.
-func New(o Options) (http.Handler, error) {
+func New(o Options) (*Store, error) {
 	if o.Streams == 0 {
 		o.Streams = 256
 	}
@@ -106,7 +111,13 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g, nil
+	return &Store{g, s}, nil
+}
+
+// A Store is the handler of a store.
+type Store struct {
+	*guard
+	server *server
 }
 
 // Server returns a server with the limits of the service.

@@ -163,10 +163,12 @@ func newSiteRecord(v *store.View, site *Site) (*siteRecord, error) {
 	return r, nil
 }
 
-func (s *server) listSites(ctx context.Context, in *struct {
+type listSitesIn struct {
 	After string `query:"after" maxLength:"2048" doc:"only sites after this name"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-}) (*struct{ Body *siteList }, error) {
+}
+
+func (s *server) listSites(ctx context.Context, in *listSitesIn) (*struct{ Body *siteList }, error) {
 	l := &siteList{Sites: []*siteRecord{}}
 	err := s.read(func(v *store.View) error {
 		for _, site := range s.Watch.Sites() {

@@ -35,13 +35,36 @@ const uiPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; conne
 // uiPages returns the templates by name, each with the frame around it. They are read at the first page: every command
 // starts with this package, and hardly any shows one.
 var uiPages = sync.OnceValue(func() map[string]*template.Template {
-	frame := template.Must(template.New("frame.html").Funcs(uiFuncs).ParseFS(uiFiles, "ui/frame.html", "ui/parts.html"))
+	frame := template.Must(template.New("frame.html").Funcs(uiFuncs).Funcs(atFuncs("")).ParseFS(uiFiles, "ui/frame.html", "ui/parts.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"overview", "sites", "site", "pages", "hosts", "url", "add", "login", "error"} {
+	for _, name := range []string{"overview", "sites", "site", "pages", "hosts", "url", "add", "login", "error", "partitions"} {
 		pages[name] = template.Must(template.Must(frame.Clone()).ParseFS(uiFiles, "ui/"+name+".html"))
 	}
 	return pages
 })
+
+// atFuncs are what templates call that leads to other pages of a service at a path.
+func atFuncs(at string) template.FuncMap {
+	return template.FuncMap{
+		"at":   func() template.URL { return template.URL(at) },
+		"site": func(name string) template.URL { return template.URL(at + sitePath(name)) },
+	}
+}
+
+// template returns a template: a copy, which leads to where the service is. One that was executed cannot be copied.
+func (s *server) template(name string) *template.Template {
+	s.cloning.Lock()
+	defer s.cloning.Unlock()
+	t := s.atPath[name]
+	if t == nil {
+		if s.atPath == nil {
+			s.atPath = map[string]*template.Template{}
+		}
+		t = template.Must(uiPages()[name].Clone()).Funcs(atFuncs(s.At))
+		s.atPath[name] = t
+	}
+	return t
+}
 
 // uiAssets are the files beside the pages, by their path.
 var uiAssets = func() map[string]*uiAsset {
@@ -72,6 +95,7 @@ type uiFrame struct {
 	Paused   bool
 	Wait     string // why nothing is fetched
 	MayWrite bool
+	Several  bool // it is of several stores
 	LoggedIn bool
 	Last     uint64 // the last event there is: the script asks for those after it
 	Live     bool   // the page shows events as they come
@@ -148,7 +172,11 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, page func(*http.Re
 
 // frame is what stands around a page that answers r.
 func (s *server) frame(r *http.Request) *uiFrame {
-	st, who := s.Watch.State(), visitorOf(r.Context())
+	who := visitorOf(r.Context())
+	if s.DB == nil { // of several
+		return &uiFrame{Several: true, MayWrite: who.write, LoggedIn: who.cookie, Version: s.Version, Now: s.Now().UTC()}
+	}
+	st := s.Watch.State()
 	f := &uiFrame{Paused: st.Paused, MayWrite: who.write, LoggedIn: who.cookie, Last: s.DB.LastEvent(), Version: s.Version, Now: s.Now().UTC(), Notice: uiNotices[r.URL.Query().Get("said")]}
 	if st.Wait != nil {
 		f.Wait = st.Wait.Error()
@@ -170,7 +198,7 @@ func uiError(h http.Header, f *uiFrame, err error) (status int) {
 // write writes a page, whole or not at all.
 func (s *server) write(w http.ResponseWriter, f *uiFrame, name string, status int) {
 	var b bytes.Buffer
-	if err := uiPages()[name].ExecuteTemplate(&b, "frame.html", f); err != nil {
+	if err := s.template(name).ExecuteTemplate(&b, "frame.html", f); err != nil {
 		s.Log.Error("a page", "name", name, "error", err)
 		writeProblem(w, http.StatusInternalServerError, err.Error())
 		return
@@ -233,9 +261,9 @@ func (s *server) act(w http.ResponseWriter, r *http.Request, act string, do func
 		s.page(w, r, func(*http.Request, *uiFrame) (string, error) { return "", err })
 		return
 	}
-	to := sitePath(name)
+	to := s.At + sitePath(name)
 	if act == "remove" {
-		to = "/sites"
+		to = s.At + "/sites"
 	}
 	http.Redirect(w, r, to+"?said="+said, http.StatusSeeOther)
 }
@@ -246,7 +274,7 @@ func (s *server) actOnAll(w http.ResponseWriter, r *http.Request, said string, d
 		s.page(w, r, func(*http.Request, *uiFrame) (string, error) { return "", err })
 		return
 	}
-	http.Redirect(w, r, "/?said="+said, http.StatusSeeOther)
+	http.Redirect(w, r, s.At+"/?said="+said, http.StatusSeeOther)
 }
 
 // sitePath is the path of the page of a site.

@@ -74,7 +74,7 @@ func (s *server) addByForm(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var added []Site
 		if added, err = s.Watch.Add(r.Context(), []Settings{settings}); err == nil {
-			http.Redirect(w, r, sitePath(added[0].Name)+"?said=added", http.StatusSeeOther)
+			http.Redirect(w, r, s.At+sitePath(added[0].Name)+"?said=added", http.StatusSeeOther)
 			return
 		}
 	}

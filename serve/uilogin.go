@@ -53,8 +53,8 @@ func isPage(r *http.Request) bool {
 }
 
 // loginPath is where the form is that leads back to what was asked for.
-func loginPath(r *http.Request) string {
-	return "/login?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
+func loginPath(r *http.Request, at string) string {
+	return "/login?" + url.Values{"next": {at + r.URL.RequestURI()}}.Encode()
 }
 
 // localPath is a path of this service, "/" for whatever leads elsewhere.

@@ -134,6 +134,7 @@ func (s *server) uiNewPages(r *http.Request, f *uiFrame) (string, error) {
 		}
 	}
 	with := func(path string, v url.Values) string {
+		path = s.At + path
 		if len(v) == 0 {
 			return path
 		}

@@ -162,7 +162,7 @@ func (s *server) fillSite(v *store.View, f *uiFrame, p *sitePage, k *store.Site,
 		p.Cycles = append(p.Cycles, &cycleRow{c, cycleKinds[store.CycleKind(c.Kind)]})
 	}
 	if more {
-		p.Older = fmt.Sprintf("%s?before=%d#cycles", sitePath(k.Name), cycles[len(cycles)-1].Cycle.Cycle)
+		p.Older = fmt.Sprintf("%s?before=%d#cycles", s.At+sitePath(k.Name), cycles[len(cycles)-1].Cycle.Cycle)
 	}
 	if err := p.timeline(v, k, f.Now); err != nil {
 		return err

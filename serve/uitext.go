@@ -28,7 +28,6 @@ var uiFuncs = template.FuncMap{
 	"text":    func(s string) string { return cut(plain(s), 120) },
 	"url":     func(s string) string { return cut(plain(s), 160) },
 	"link":    webLink,
-	"site":    func(name string) template.URL { return template.URL(sitePath(name)) },
 	"lasting": span,
 	"plural":  plural,
 	"asset":   func(name string) string { return "/ui/" + name + "?v=" + uiAssets[name].sum },

@@ -69,7 +69,7 @@ func (c *Config) adopted(url string, _ *store.Site) (store.Rules, error) {
 	if err != nil {
 		return store.Rules{}, err
 	}
-	site, err := c.site(settings)
+	site, err := c.Site(settings)
 	if err != nil {
 		return store.Rules{}, fmt.Errorf("%w: %w", crawl.ErrKeptOut, err)
 	}

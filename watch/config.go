@@ -509,9 +509,9 @@ func ParseRequisites(s string) (page bool, err error) {
 	return s == "page", oneOf(s, []string{"page", "none"})
 }
 
-// site reads a site as the API has it: a JSON object with the keys of the file, whose defaults hold. The error wraps
+// Site reads a site as the API has it: a JSON object with the keys of the file, whose defaults hold. The error wraps
 // ErrInvalid.
-func (c *Config) site(settings []byte) (Site, error) {
+func (c *Config) Site(settings []byte) (Site, error) {
 	r := &reader{file: "settings", env: func(string) (string, bool) { return "", false }}
 	keys := siteKeys{Site: c.defaults}
 	keys.Rules.Include, keys.Rules.Exclude = slices.Clone(keys.Rules.Include), slices.Clone(keys.Rules.Exclude)

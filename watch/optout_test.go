@@ -56,7 +56,7 @@ func TestOptOut(t *testing.T) {
 	if n := len(c.Sites[0].Rules.Exclude); n != 2 {
 		t.Errorf("%d patterns, want those of its own domain: %q", n, c.Sites[0].Rules.Exclude)
 	}
-	if _, err := c.site([]byte(`{"url": "https://else.test/"}`)); err == nil {
+	if _, err := c.Site([]byte(`{"url": "https://else.test/"}`)); err == nil {
 		t.Error("a site that is not to be fetched is added")
 	}
 }

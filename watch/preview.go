@@ -59,7 +59,7 @@ const (
 // ErrExists; ErrPaused; that of ctx, of the store.
 func (s *Service) Preview(ctx context.Context, settings json.RawMessage) (*Preview, error) {
 	s.mu.Lock()
-	conf, err := s.config.site(settings)
+	conf, err := s.config.Site(settings)
 	exists, hold := err == nil && s.sites[conf.Name] != nil, s.hold
 	s.mu.Unlock()
 	switch {

@@ -144,7 +144,7 @@ func (s *Service) settle(c *Config) error {
 		if k.Settings == nil || want[name] != nil { // the file has the say
 			continue
 		}
-		conf, err := c.site(k.Settings)
+		conf, err := c.Site(k.Settings)
 		if err != nil {
 			s.Log.Warn("a site is not watched, its settings do not work with the defaults of the file", "site", name, "error", err)
 			continue
@@ -560,7 +560,7 @@ func (s *Service) Add(settings []json.RawMessage) ([]Status, error) {
 	defer s.mu.Unlock()
 	records, names := map[string]kept{}, []string{}
 	for _, text := range settings {
-		conf, err := s.config.site(text)
+		conf, err := s.config.Site(text)
 		if err != nil {
 			return nil, err
 		}
@@ -593,7 +593,7 @@ func (s *Service) Change(name string, settings json.RawMessage) (Status, error) 
 	if err != nil {
 		return Status{}, err
 	}
-	conf, err := s.config.site(settings)
+	conf, err := s.config.Site(settings)
 	if err != nil {
 		return Status{}, err
 	}

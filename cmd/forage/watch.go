@@ -23,6 +23,7 @@ import (
 	"forage/export"
 	"forage/fetch/use"
 	"forage/internal/printable"
+	"forage/internal/served"
 	"forage/metrics"
 	"forage/serve"
 	"forage/watch"
@@ -276,7 +277,7 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	if err != nil {
 		return err
 	}
-	serving := w.serving(c, cr, served{s, reload}, l.Addr(), ending, log)
+	serving := w.serving(c, cr, served.Watch{Service: s, Again: reload}, l.Addr(), ending, log)
 	serving.Metrics, serving.Webhooks, serving.Text = shown, hooks, texts.Add
 	handler, err := serve.New(serving)
 	if err != nil {
@@ -288,8 +289,8 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	}
 	defer endDebug()
 	web := serve.Server(handler)
-	served := make(chan error, 1)
-	go func() { served <- web.Serve(l) }()
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(l) }()
 	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", l.Addr()); err != nil {
 		return err
 	}
@@ -313,14 +314,14 @@ func (w *watchFlags) run(cmd *cobra.Command, c *watch.Config) error {
 	close(ending)
 	server.Close(func() { cr.DB().EndReads() })
 	err = errors.Join(err, web.Close())
-	if e := <-served; !errors.Is(e, http.ErrServerClosed) {
+	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}
 	return errors.Join(err, cr.DB().EndReads(), shut())
 }
 
 // serving says what is served, and to whom.
-func (w *watchFlags) serving(c *watch.Config, cr *crawl.Crawl, s served, addr net.Addr, ending <-chan struct{}, log *slog.Logger) serve.Options {
+func (w *watchFlags) serving(c *watch.Config, cr *crawl.Crawl, s served.Watch, addr net.Addr, ending <-chan struct{}, log *slog.Logger) serve.Options {
 	o := serve.Options{DB: cr.DB(), Watch: s, Version: version(), PublicURL: c.PublicURL, Public: c.Public, Ending: ending, Log: log}
 	if a, ok := addr.(*net.TCPAddr); ok {
 		o.Loopback = a.IP.IsLoopback()

@@ -89,6 +89,7 @@ var imports = map[string]string{
 	"internal/units":       "",
 	"internal/race":        "",
 	"internal/listing":     "fetch/use internal/printable report store", // what forage and forage-shard have in common
+	"internal/served":      "report serve watch",                        // what forage and forage-shard have in common
 	"internal/shared":      "",
 	"internal/spell":       "",
 	"internal/benchcover":  "graph graph/arcs graph/bv graph/gen cover cover/sets",
@@ -103,7 +104,7 @@ var imports = map[string]string{
 	"internal/realsites":   "",
 	"cmd/forage": "graph graph/arcs graph/bv graph/gen graph/labels graph/open internal/atomicfile internal/machine internal/printable internal/units cover cover/sets seed " +
 		"explore explore/sample revisit revisit/paper retain retain/history snap source replay fetch fetch/robots fetch/link fetch/sitemap fetch/use " +
-		"archive store crawl crawl/plan crawl/scope control export ingest inspect internal/listing lab metrics report serve text warc watch webhook",
+		"archive store crawl crawl/plan crawl/scope control export ingest inspect internal/listing internal/served lab metrics report serve text warc watch webhook",
 }
 
 // everywhere are the packages that any other may import: they decide nothing and import nothing.

@@ -1,7 +1,7 @@
 // Shows new pages as they come, at the top of the list that the server made. Without it the page is complete.
 (function () {
   "use strict";
-  var list = document.getElementById("events"), last = document.body.dataset.last;
+  var list = document.getElementById("events"), last = document.body.dataset.last, at = document.body.dataset.at;
   if (!list || !window.EventSource) return;
   var most = Number(list.dataset.most) || 50;
 
@@ -31,9 +31,9 @@
       title.rel = "noreferrer noopener nofollow external";
       what.append(title, " ");
     }
-    what.append(link("url", "/url?url=" + encodeURIComponent(e.url), e.url, 160));
+    what.append(link("url", at + "/url?url=" + encodeURIComponent(e.url), e.url, 160));
     meta.append(element("span", "kind", e.kind || ""), " ");
-    if (e.site) meta.append(link("", "/sites/" + encodeURIComponent(e.site), e.site, 120), " ");
+    if (e.site) meta.append(link("", at + "/sites/" + encodeURIComponent(e.site), e.site, 120), " ");
     var at = element("time", "", (e.at || "").slice(0, 16).replace("T", " "));
     at.dateTime = e.at || "";
     meta.append(at);
@@ -41,7 +41,7 @@
     return li;
   }
 
-  var source = new EventSource("/api/v1/events/stream?type=page.new&after=" + encodeURIComponent(last));
+  var source = new EventSource(at + "/api/v1/events/stream?type=page.new&after=" + encodeURIComponent(last));
   source.addEventListener("page.new", function (m) {
     var e;
     try { e = JSON.parse(m.data); } catch (_) { return; }

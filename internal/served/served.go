@@ -1,4 +1,5 @@
-package main
+// Package served is a service of package watch as package serve wants it.
+package served
 
 import (
 	"context"
@@ -11,15 +12,15 @@ import (
 	"forage/watch"
 )
 
-// served is a service as package serve wants it.
-type served struct {
+// A Watch is a service as package serve wants it.
+type Watch struct {
 	*watch.Service
-	reload func() error // reads the configuration file again
+	Again func() error // reads the configuration file again
 }
 
-var _ serve.Watch = served{}
+var _ serve.Watch = Watch{}
 
-func (s served) Sites() []serve.Site {
+func (s Watch) Sites() []serve.Site {
 	all := s.Service.Sites()
 	out := make([]serve.Site, len(all))
 	for i := range all {
@@ -28,22 +29,22 @@ func (s served) Sites() []serve.Site {
 	return out
 }
 
-func (s served) Site(name string) (serve.Site, error) {
+func (s Watch) Site(name string) (serve.Site, error) {
 	st, err := s.Service.Site(name)
-	return servedSite(&st), servedError(err)
+	return servedSite(&st), as(err)
 }
 
-func (s served) Add(_ context.Context, sites []serve.Settings) ([]serve.Site, error) {
+func (s Watch) Add(_ context.Context, sites []serve.Settings) ([]serve.Site, error) {
 	settings := make([]json.RawMessage, len(sites))
 	for i := range sites {
 		var err error
-		if settings[i], err = settingsText(sites[i]); err != nil {
+		if settings[i], err = Settings(sites[i]); err != nil {
 			return nil, err
 		}
 	}
 	all, err := s.Service.Add(settings)
 	if err != nil {
-		return nil, servedError(err)
+		return nil, as(err)
 	}
 	out := make([]serve.Site, len(all))
 	for i := range all {
@@ -52,14 +53,14 @@ func (s served) Add(_ context.Context, sites []serve.Settings) ([]serve.Site, er
 	return out, nil
 }
 
-func (s served) Preview(ctx context.Context, settings serve.Settings) (*serve.Preview, error) {
-	text, err := settingsText(settings)
+func (s Watch) Preview(ctx context.Context, settings serve.Settings) (*serve.Preview, error) {
+	text, err := Settings(settings)
 	if err != nil {
 		return nil, err
 	}
 	p, err := s.Service.Preview(ctx, text)
 	if err != nil {
-		return nil, servedError(err)
+		return nil, as(err)
 	}
 	out := &serve.Preview{
 		Name: p.Site.Name, Scope: p.Site.Rules.Scope, Robots: p.Robots.URL, RobotsStatus: p.Robots.Status, RobotsProblem: p.Robots.Problem, Allowed: p.Robots.Allowed,
@@ -74,47 +75,47 @@ func (s served) Preview(ctx context.Context, settings serve.Settings) (*serve.Pr
 	return out, nil
 }
 
-func (s served) Change(_ context.Context, name string, settings serve.Settings) (serve.Site, error) {
-	text, err := settingsText(settings)
+func (s Watch) Change(_ context.Context, name string, settings serve.Settings) (serve.Site, error) {
+	text, err := Settings(settings)
 	if err != nil {
 		return serve.Site{}, err
 	}
 	st, err := s.Service.Change(name, text)
-	return servedSite(&st), servedError(err)
+	return servedSite(&st), as(err)
 }
 
-func (s served) Remove(_ context.Context, name string) error {
-	return servedError(s.Service.Remove(name))
+func (s Watch) Remove(_ context.Context, name string) error {
+	return as(s.Service.Remove(name))
 }
 
-func (s served) Cycle(_ context.Context, name string, full bool) error {
-	return servedError(s.Service.Cycle(name, full))
+func (s Watch) Cycle(_ context.Context, name string, full bool) error {
+	return as(s.Service.Cycle(name, full))
 }
 
-func (s served) Pause(_ context.Context, name string) error {
-	return servedError(s.Service.Pause(name))
+func (s Watch) Pause(_ context.Context, name string) error {
+	return as(s.Service.Pause(name))
 }
 
-func (s served) Resume(_ context.Context, name string) error {
-	return servedError(s.Service.Resume(name))
+func (s Watch) Resume(_ context.Context, name string) error {
+	return as(s.Service.Resume(name))
 }
 
-func (s served) Reload(context.Context) error { return s.reload() }
+func (s Watch) Reload(context.Context) error { return s.Again() }
 
-func (s served) Hosts(after string, limit int) (all []*report.Asked) {
+func (s Watch) Hosts(after string, limit int) (all []*report.Asked) {
 	for _, h := range s.Crawl.Hosts(after, limit) {
 		all = append(all, &report.Asked{Host: h.Name, Next: h.Next, CrawlDelay: h.CrawlDelay, Pending: h.Pending, Failures: h.Failures, LeftAlone: h.LeftAlone})
 	}
 	return all
 }
 
-func (s served) State() serve.State {
+func (s Watch) State() serve.State {
 	paused, wait := s.Service.State()
 	return serve.State{Paused: paused, Wait: wait}
 }
 
-// settingsText writes settings with the keys of the file. There a depth of 0 is that of the start alone, as in the flag.
-func settingsText(s serve.Settings) (json.RawMessage, error) {
+// Settings writes settings with the keys of the file. There a depth of 0 is that of the start alone, as in the flag.
+func Settings(s serve.Settings) (json.RawMessage, error) {
 	if s.MaxDepth >= 0 {
 		return json.Marshal(&s)
 	}
@@ -148,8 +149,8 @@ func servedSite(st *watch.Status) serve.Site {
 	return out
 }
 
-// servedError is an error of the service as one of package serve.
-func servedError(err error) error {
+// as is an error of the service as one of package serve.
+func as(err error) error {
 	for of, as := range map[error]error{
 		watch.ErrNotFound: serve.ErrNotFound, watch.ErrExists: serve.ErrExists, watch.ErrReadOnly: serve.ErrReadOnly,
 		watch.ErrRunning: serve.ErrRunning, watch.ErrInvalid: serve.ErrInvalid, watch.ErrPaused: serve.ErrPaused,
