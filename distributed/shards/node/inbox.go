@@ -109,7 +109,7 @@ func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 			continue
 		}
 		if u.Seed {
-			if err := o.watch(ctx, u.URL); err != nil {
+			if err := o.watch(ctx, &u); err != nil {
 				return err
 			}
 			continue
@@ -141,10 +141,13 @@ func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 }
 
 // watch has the service watch the site of a seed.
-func (o *owner) watch(ctx context.Context, url string) error {
-	settings, err := json.Marshal(map[string]string{"url": url})
-	if err != nil {
-		return err
+func (o *owner) watch(ctx context.Context, seed *topics.URL) error {
+	settings := seed.Settings
+	if len(settings) == 0 {
+		var err error
+		if settings, err = json.Marshal(map[string]string{"url": seed.URL}); err != nil {
+			return err
+		}
 	}
 	for {
 		_, err := o.service.Add([]json.RawMessage{settings})
@@ -152,7 +155,7 @@ func (o *owner) watch(ctx context.Context, url string) error {
 		case err == nil || errors.Is(err, watch.ErrExists):
 			return nil
 		case errors.Is(err, watch.ErrInvalid):
-			o.log.Warn("a seed is left out", "url", url, "error", err)
+			o.log.Warn("a seed is left out", "url", seed.URL, "error", err)
 			return nil
 		case o.crawl.Full() == nil:
 			return err

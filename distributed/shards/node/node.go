@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -23,8 +24,10 @@ import (
 	"forage/crawl"
 	"forage/distributed/shards/checkpoint"
 	"forage/distributed/shards/group"
+	"forage/distributed/shards/latest"
 	"forage/distributed/shards/lease"
 	"forage/distributed/shards/topics"
+	"forage/metrics"
 	"forage/watch"
 )
 
@@ -43,6 +46,9 @@ type Config struct {
 	Watch       *watch.Config // which sites, how often; the same for all processes
 	Crawl       crawl.Config  // how to fetch; Dir, Loop, Elsewhere and Fetch.Permit are the node's own
 	Log         *slog.Logger
+
+	Listener net.Listener // where the partitions of the process are served; nil: nowhere. Run closes it once it has begun to serve
+	Address  string       // of that, as others reach it
 }
 
 // A Node is a process.
@@ -52,7 +58,9 @@ type Node struct {
 	topics topics.Names
 	loop   *crawl.Loop
 	member *group.Member
-	client *kgo.Client // for the group, and for statuses
+	client *kgo.Client // for the group, statuses, and seeds
+	said   said
+	shown  *metrics.Several
 
 	mu     sync.Mutex
 	owners map[int32]*owner // by partition, those that have not ended
@@ -92,7 +100,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	n := &Node{Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), owners: map[int32]*owner{}, failed: make(chan error, 1)}
-	if n.client, err = kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("forage-shard "+cfg.Name)); err != nil {
+	if n.client, err = kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("forage-shard "+cfg.Name), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
 		return err
 	}
 	defer n.client.Close()
@@ -109,6 +117,11 @@ func Run(ctx context.Context, cfg Config) error {
 		Client: n.client, Group: cfg.Group, Topic: n.topics.URLs, Partitions: cfg.Partitions, Instance: cfg.Name, Session: cfg.Session,
 		Terms: lease.Terms{Term: cfg.Session, Longest: cfg.Longest, Delay: cfg.delay()}, Clock: sinceBoot, Log: cfg.Log, Changed: n.changed,
 	})
+	unserve, err := n.listen()
+	if err != nil {
+		return err
+	}
+	defer unserve()
 	joined, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	left := make(chan error, 1)
@@ -124,6 +137,9 @@ func Run(ctx context.Context, cfg Config) error {
 	err = errors.Join(err, <-left)
 	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Session)
 	defer cancel()
+	if e := n.client.Flush(out); e != nil {
+		cfg.Log.Warn("the log is not told how the partitions are", "error", e)
+	}
 	if e := n.member.Leave(out); e != nil {
 		cfg.Log.Warn("the group is not told, and finds out when the session is over", "error", e)
 	}
@@ -187,7 +203,7 @@ func (n *Node) agree(ctx context.Context) error {
 
 // place is where the checkpoints of a partition are.
 func (n *Node) place(p int32) checkpoint.Bucket {
-	return checkpoint.In(n.bucket, fmt.Sprintf("%s/partition-%05d", n.Group, p))
+	return checkpoint.In(n.bucket, latest.Place(n.Group, p))
 }
 
 // permit is asked before a host is contacted.

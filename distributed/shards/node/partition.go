@@ -19,6 +19,7 @@ import (
 
 	"forage/crawl"
 	"forage/distributed/shards/checkpoint"
+	"forage/distributed/shards/latest"
 	"forage/distributed/shards/lease"
 	"forage/distributed/shards/topics"
 	"forage/internal/atomicfile"
@@ -50,6 +51,7 @@ type owner struct {
 	dropped    uint64 // up to where they were dropped in the store
 	offset     atomic.Int64
 	checkpoint atomic.Pointer[string]
+	front      atomic.Pointer[front] // what is served; nil: nothing is
 }
 
 // lookEvery is how often an owner to be looks whether the one before has ended.
@@ -219,7 +221,7 @@ func (o *owner) work(ctx context.Context) (err error) {
 	closed := false
 	defer func() {
 		if !closed {
-			err = errors.Join(err, o.crawl.Close())
+			err = errors.Join(err, o.crawl.DB().EndReads(), o.crawl.Close())
 		}
 	}()
 	watched := *n.Watch
@@ -239,6 +241,11 @@ func (o *owner) work(ctx context.Context) (err error) {
 	// All of it ends when one part of it cannot go on.
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	hide, err := o.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer hide()
 	var parts sync.WaitGroup
 	for _, part := range []func(context.Context) error{
 		o.service.Run,
@@ -254,6 +261,7 @@ func (o *owner) work(ctx context.Context) (err error) {
 		})
 	}
 	parts.Wait()
+	hide()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
@@ -267,7 +275,7 @@ func (o *owner) work(ctx context.Context) (err error) {
 	e := o.handOnAll(last)
 	e = errors.Join(e, o.save(last))
 	closed = true
-	e = errors.Join(e, o.crawl.Close())
+	e = errors.Join(e, o.crawl.DB().EndReads(), o.crawl.Close())
 	if e == nil {
 		e = writeEnded(last, n.place(o.p), o.epoch)
 	}
@@ -312,7 +320,8 @@ func (o *owner) keepCheckpoints(ctx context.Context) error {
 }
 
 func (o *owner) save(ctx context.Context) error {
-	_, did, err := o.writer.Write(ctx, o.crawl.DB(), struct{}{})
+	began := time.Now().UTC()
+	_, did, err := o.writer.Write(ctx, o.crawl.DB(), latest.State{At: began, Partitions: o.node.Partitions})
 	var claimed *checkpoint.ClaimedError
 	if errors.As(err, &claimed) {
 		return fmt.Errorf("%w: %w", errClaimed, err)
@@ -324,7 +333,7 @@ func (o *owner) save(ctx context.Context) error {
 	if _, err := o.writer.Prune(ctx, checkpointsKept); err != nil && ctx.Err() == nil {
 		o.log.Warn("old checkpoints stay", "error", err)
 	}
-	at := time.Now().UTC().Format(time.RFC3339)
+	at := began.Format(time.RFC3339)
 	o.checkpoint.Store(&at)
 	return nil
 }
@@ -349,7 +358,7 @@ func (o *owner) report(ctx context.Context) error {
 // tell writes how the partition is to the topic. Where that fails it is told next time.
 func (o *owner) tell(ctx context.Context, state string) {
 	s := topics.Status{
-		Partition: o.p, Epoch: o.epoch, Owner: o.node.Name, State: state, At: time.Now().UTC().Format(time.RFC3339),
+		Partition: o.p, Epoch: o.epoch, Owner: o.node.Name, Address: o.node.Address, State: state, At: time.Now().UTC().Format(time.RFC3339),
 		Received: o.received.Load(), NoSite: o.noSite.Load(), Sent: o.sent.Load(), Told: o.told.Load(), Offset: o.offset.Load(), LagMillis: o.lag.p99().Milliseconds(),
 	}
 	if at := o.checkpoint.Load(); at != nil {
@@ -366,5 +375,5 @@ func (o *owner) tell(ctx context.Context, state string) {
 	if err != nil {
 		return
 	}
-	o.node.client.TryProduce(ctx, &kgo.Record{Topic: o.node.topics.Control, Key: s.Key(), Value: b}, nil)
+	o.node.client.TryProduce(context.WithoutCancel(ctx), &kgo.Record{Topic: o.node.topics.Control, Key: s.Key(), Value: b}, nil)
 }

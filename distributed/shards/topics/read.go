@@ -2,6 +2,7 @@ package topics
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -98,6 +99,19 @@ func ends(ctx context.Context, client *kgo.Client, topic string) (map[int32]exte
 		}
 	}
 	return all, nil
+}
+
+// Statuses returns how each of n partitions is, as its owner said last; nil: nobody yet.
+func Statuses(ctx context.Context, client *kgo.Client, names Names, n int32) ([]*Status, error) {
+	all := make([]*Status, n)
+	err := Read(ctx, client, names.Control, func(r *kgo.Record) error {
+		var s Status
+		if err := json.Unmarshal(r.Value, &s); err == nil && string(r.Key) == string(s.Key()) && s.Partition >= 0 && s.Partition < n {
+			all[s.Partition] = &s // what is none is of a later release, or another key
+		}
+		return nil
+	})
+	return all, err
 }
 
 // folderKey is the key in the topic of control of the name that the folder of checkpoints has.

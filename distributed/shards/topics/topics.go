@@ -8,9 +8,11 @@ package topics
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -33,24 +35,34 @@ func Partition(host string, n int32) int32 {
 	return int32(xxhash.Sum64String(scope.Domain(host)) % uint64(n))
 }
 
+// PartitionOf returns to which of n partitions a site belongs, by its name: a host, or for scope prefix a URL.
+func PartitionOf(site string, n int32) int32 {
+	if strings.Contains(site, "://") {
+		site = store.HostOf(site)
+	}
+	return Partition(site, n)
+}
+
 // A URL is a record of the topic of URLs.
 type URL struct {
-	URL      string         `json:"url"`
-	Seed     bool           `json:"seed,omitempty"` // a site is to begin there
-	From     string         `json:"from,omitempty"` // the document that led there
-	Via      store.LinkKind `json:"via,omitempty"`
-	NoFollow bool           `json:"nofollow,omitempty"`
-	At       store.Time     `json:"at,omitempty"` // when it became known, in seconds of Unix time
-	Depth    int            `json:"depth,omitempty"`
-	MaybeOld bool           `json:"maybe_old,omitempty"` // nothing shows that the link is new
+	URL      string          `json:"url"`
+	Seed     bool            `json:"seed,omitempty"`     // a site is to begin there
+	Settings json.RawMessage `json:"settings,omitempty"` // of that site, as the API of the service has them
+	From     string          `json:"from,omitempty"`     // the document that led there
+	Via      store.LinkKind  `json:"via,omitempty"`
+	NoFollow bool            `json:"nofollow,omitempty"`
+	At       store.Time      `json:"at,omitempty"` // when it became known, in seconds of Unix time
+	Depth    int             `json:"depth,omitempty"`
+	MaybeOld bool            `json:"maybe_old,omitempty"` // nothing shows that the link is new
 }
 
 // A Status tells how a partition is.
 type Status struct {
 	Partition  int32  `json:"partition"`
 	Epoch      int64  `json:"epoch"`
-	Owner      string `json:"owner"` // name of the process
-	State      string `json:"state"` // crawls, ended
+	Owner      string `json:"owner"`             // name of the process
+	Address    string `json:"address,omitempty"` // where the process serves what it has; "": it does not
+	State      string `json:"state"`             // crawls, ended
 	At         string `json:"at"`
 	Sites      int64  `json:"sites"`
 	Pages      int64  `json:"pages"`
@@ -66,6 +78,21 @@ type Status struct {
 
 // Key returns the key of a status in the topic.
 func (s *Status) Key() []byte { return []byte(strconv.Itoa(int(s.Partition))) }
+
+// Seed has sites watched: each URL goes to the partition that its host belongs to, of n. client is one with kgo.ManualPartitioner. When it returns they are in the log,
+// each once; after an error some may be.
+func Seed(ctx context.Context, client *kgo.Client, names Names, n int32, urls []URL) error {
+	records := make([]*kgo.Record, len(urls))
+	for i, u := range urls {
+		u.Seed = true
+		b, err := json.Marshal(u)
+		if err != nil {
+			return err
+		}
+		records[i] = &kgo.Record{Topic: names.URLs, Partition: Partition(store.HostOf(u.URL), n), Key: []byte(u.URL), Value: b}
+	}
+	return client.ProduceSync(ctx, records...).FirstErr()
+}
 
 // Ensure makes the topics of a group that are not there, with n partitions and the broker's default of replicas for replicas=-1.
 // Errors: a *PartitionsError where one is there with another number of partitions; what the broker says.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"forage/crawl/scope"
 	"forage/distributed/shards/topics"
-	"forage/store"
 )
 
 func addCmd() *cobra.Command {
@@ -35,15 +33,11 @@ are in the log, and will be watched whatever dies.`,
 				return err
 			}
 			defer client.Close()
-			records := make([]*kgo.Record, len(urls))
+			seeds := make([]topics.URL, len(urls))
 			for i, u := range urls {
-				b, err := json.Marshal(topics.URL{URL: u, Seed: true})
-				if err != nil {
-					return err
-				}
-				records[i] = &kgo.Record{Topic: names.URLs, Partition: topics.Partition(store.HostOf(u), n), Key: []byte(u), Value: b}
+				seeds[i].URL = u
 			}
-			if err := client.ProduceSync(cmd.Context(), records...).FirstErr(); err != nil {
+			if err := topics.Seed(cmd.Context(), client, names, n, seeds); err != nil {
 				return fmt.Errorf("not all URLs are in the log; give them once more: %w", err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d sites are in the log\n", len(urls))

@@ -57,7 +57,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 registered domain into partitions; each is crawled as 'forage watch' crawls one store, by one process at a time. URLs that lead
 from one partition to another, and events, pass through a log that speaks Kafka's protocol.
 
-'run' is such a process; 'add' gives the crawl further sites; 'status' and 'events' tell of all partitions.`,
+'run' is such a process; 'add' gives the crawl further sites; 'status', 'pages', 'export' and 'events' tell of all partitions.`,
 		Example: `  forage-shard run --brokers kafka:9092 --dir /data --checkpoints /shared/checkpoints --config forage.yaml
   forage-shard add --brokers kafka:9092 https://example.org/
   forage-shard events --brokers kafka:9092 --follow`,
@@ -70,7 +70,7 @@ from one partition to another, and events, pass through a log that speaks Kafka'
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(runCmd(), addCmd(), statusCmd(), eventsCmd())
+	root.AddCommand(runCmd(), addCmd(), statusCmd(), pagesCmd(), exportCmd(), eventsCmd())
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetArgs(args)

@@ -24,6 +24,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"forage/distributed/shards/topics"
+	"forage/snap"
 	"forage/store"
 )
 
@@ -154,6 +155,7 @@ type trial struct {
 	delay       time.Duration
 	processes   map[string]*process
 	patience    time.Duration
+	more        []string // flags of run
 }
 
 // A process takes part.
@@ -230,6 +232,7 @@ func (tr *trial) start(name string) {
 	}
 	p.cmd = exec.Command(os.Args[0], "run", "--brokers", tr.brokers, "--group", tr.group, "--dir", tr.path(name), "--name", name, "--checkpoints", tr.path("checkpoints"),
 		"--config", tr.path("forage.yaml"), "--partitions", fmt.Sprint(tr.partitions), "--session", tr.session.String(), "--checkpoint-interval", tr.checkpoints.String(), "-v", "--replicas", "1")
+	p.cmd.Args = append(p.cmd.Args, tr.more...)
 	p.cmd.Env = append(os.Environ(), "FORAGE_SHARD_TEST=1")
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.ended, p.meant = make(chan error, 1), false
@@ -387,6 +390,82 @@ func (tr *trial) stores() {
 	}
 }
 
+// listed checks that each page is listed once. All processes have ended, with a checkpoint of each partition.
+func (tr *trial) listed() {
+	tr.t.Helper()
+	count := map[string]int{}
+	lines := strings.Fields(tr.read("pages"))
+	for _, url := range lines {
+		count[url]++
+	}
+	for h := range tr.web.hosts {
+		for p := range tr.web.pages {
+			if n := count[tr.web.url(h, p)]; n != 1 {
+				tr.t.Errorf("%s is listed %d times, want once", tr.web.url(h, p), n)
+			}
+		}
+	}
+	if want := tr.web.hosts * tr.web.pages; len(lines) != want {
+		tr.t.Errorf("%d pages are listed, want %d", len(lines), want)
+	}
+}
+
+// read runs a command that reads the checkpoints, and returns what it prints.
+func (tr *trial) read(args ...string) string {
+	tr.t.Helper()
+	var out, msg bytes.Buffer
+	if code := run(context.Background(), &out, &msg, append(args, "--checkpoints", tr.path("checkpoints"), "--group", tr.group)); code != 0 {
+		tr.t.Fatalf("%q ends with %d: %s", args, code, msg.Bytes())
+	}
+	if !strings.Contains(msg.String(), "forage-shard: as of checkpoints, the oldest of 2") && !slices.Contains(args, "--json") {
+		tr.t.Errorf("%q does not say how old the checkpoints are: %q", args, msg.String())
+	}
+	return out.String()
+}
+
+// exported checks what is exported against what is listed.
+func (tr *trial) exported() {
+	tr.t.Helper()
+	urls, pages := strings.Fields(tr.read("export", "urls", "-o", "-")), strings.Fields(tr.read("pages"))
+	if slices.Sort(urls); len(urls) == 0 || !slices.Equal(urls, slices.Sorted(slices.Values(pages))) {
+		tr.t.Errorf("%d URLs are exported, and %d pages listed", len(urls), len(pages))
+	}
+	known := strings.Fields(tr.read("export", "urls", "--all", "-o", "-"))
+	if slices.Sort(known); len(known) < len(urls) || len(slices.Compact(slices.Clone(known))) != len(known) {
+		tr.t.Errorf("of %d URLs that are known some come twice", len(known))
+	}
+	one := topics.Partition(tr.web.host(0), int32(tr.partitions))
+	if of := strings.Fields(tr.read("pages", "--partition", fmt.Sprint(one))); len(of) == 0 || len(of) >= len(pages) || slices.ContainsFunc(of, func(u string) bool { return topics.Partition(store.HostOf(u), int32(tr.partitions)) != one }) {
+		tr.t.Errorf("partition %d: %d pages", one, len(of))
+	}
+	if of := strings.Fields(tr.read("pages", "--site", tr.web.host(0), "--new-since", "1", "--include-unknown")); len(of) > tr.web.pages {
+		tr.t.Errorf("of a site %d pages", len(of))
+	}
+	if rows := strings.Split(strings.TrimSpace(tr.read("pages", "--format", "csv")), "\n"); len(rows) != len(pages)+1 || !strings.HasPrefix(rows[0], "url,site,") || slices.ContainsFunc(rows[1:], func(r string) bool { return r == rows[0] }) {
+		tr.t.Errorf("a table of %d rows, want %d and a head", len(rows), len(pages))
+	}
+
+	var told struct {
+		Records uint64
+		Oldest  time.Time
+	}
+	if err := json.Unmarshal([]byte(tr.read("export", "parquet", "--json", "-o", tr.path("tables"))), &told); err != nil || told.Records < uint64(len(pages)) || told.Oldest.IsZero() {
+		tr.t.Errorf("tables: %+v, %v", told, err)
+	}
+	tr.read("export", "graph", "-o", tr.path("graph"))
+	for p := range tr.partitions {
+		for _, file := range []string{"tables/partition=%d/pages.parquet", "tables/partition=%d/links.parquet", "graph/partition=%d/links.tsv", "graph/partition=%d/links.tsv.urls"} {
+			if info, err := os.Stat(tr.path(fmt.Sprintf(file, p))); err != nil || info.Size() == 0 {
+				tr.t.Errorf("a file of an export: %v", err)
+			}
+		}
+	}
+	tr.read("export", "snap", "--site", tr.web.host(0), "-o", tr.path("site.snap.gz"))
+	if h, err := snap.Open(tr.path("site.snap.gz")); err != nil || h.Site != tr.web.host(0) {
+		tr.t.Errorf("the history of a site: %+v, %v", h, err)
+	}
+}
+
 // events checks that each site is told of as ready once by who drops what comes twice.
 func (tr *trial) events() {
 	tr.t.Helper()
@@ -425,6 +504,8 @@ func TestCrawl(t *testing.T) {
 	tr.stop("b", syscall.SIGTERM)
 	tr.stop("c", syscall.SIGTERM)
 	tr.stores()
+	tr.listed()
+	tr.exported()
 	tr.events()
 	if err := tr.web.politeness(tr.delay); err != nil {
 		t.Error(err)
@@ -511,6 +592,7 @@ func troubled(t *testing.T, more func(*trial)) {
 		tr.stop(name, syscall.SIGTERM)
 	}
 	tr.stores()
+	tr.listed()
 	tr.events()
 	if err := tr.web.politeness(tr.delay); err != nil {
 		t.Error(err)
@@ -533,9 +615,10 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := map[string]string{
-		"--brokers": tr.brokers, "--group": tr.group, "--dir": tr.path("b"), "--name": "b", "--checkpoints": tr.path("checkpoints"), "--config": tr.path("forage.yaml"), "--partitions": fmt.Sprint(tr.partitions),
+		"--brokers": tr.brokers, "--group": tr.group, "--dir": tr.path("b"), "--name": "b", "--checkpoints": tr.path("checkpoints"), "--config": tr.path("forage.yaml"), "--partitions": fmt.Sprint(tr.partitions), "--listen": "127.0.0.1:0",
 	}
 	for _, c := range []struct{ flag, value, want string }{
+		{"--listen", "127.0.0.1" + tr.web.addr, "address already in use"},
 		{"--brokers", "127.0.0.1:1", "no broker of Kafka's protocol answers at 127.0.0.1:1"},
 		{"--brokers", "127.0.0.1" + tr.web.addr, "no broker of Kafka's protocol answers"},
 		{"--partitions", "7", "has 6 partitions, want 7"},

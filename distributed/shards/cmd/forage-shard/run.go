@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -38,6 +39,7 @@ type runFlags struct {
 	session     time.Duration
 	interval    time.Duration
 	private     []string
+	listen      string
 	verbose     bool
 }
 
@@ -65,6 +67,7 @@ What it had fetched since is fetched again, and told again under the same IDs.`,
 	f.DurationVar(&r.session, "session", 10*time.Second, "after which a process that is silent loses its partitions")
 	f.DurationVar(&r.interval, "checkpoint-interval", 5*time.Minute, "between checkpoints of a partition")
 	f.StringSliceVar(&r.private, "allow-private", nil, "address ranges that may be fetched although they are not public, such as 127.0.0.0/8")
+	f.StringVar(&r.listen, "listen", "", "address and port at which the partitions of this process are served as 'forage watch' serves its store (default: nowhere; listen: of the file is for one process); port 0: a free one")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "tell which partitions come and go")
 	return cmd
 }
@@ -104,7 +107,33 @@ func (r *runFlags) run(cmd *cobra.Command) error {
 	if err := cfg.Check(); err != nil {
 		return usagef("%s: %w", r.config, err)
 	}
+	if r.listen != "" {
+		if cfg.Listener, err = net.Listen("tcp", r.listen); err != nil {
+			return inputError{err}
+		}
+		defer cfg.Listener.Close()
+		if cfg.Address, err = address(cfg.Listener.Addr()); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", cfg.Listener.Addr()); err != nil {
+			return err
+		}
+	}
 	return node.Run(cmd.Context(), *cfg)
+}
+
+// address is where others reach what is served at addr.
+func address(addr net.Addr) (string, error) {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return "", err
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			return "", err
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/", nil
 }
 
 // read reads the configuration.

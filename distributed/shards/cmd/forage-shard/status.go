@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"forage/distributed/shards/topics"
 )
@@ -27,15 +25,8 @@ func statusCmd() *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			all := make([]*topics.Status, n)
-			if err := topics.Read(cmd.Context(), client, names.Control, func(r *kgo.Record) error {
-				var s topics.Status
-				if err := json.Unmarshal(r.Value, &s); err != nil || s.Partition < 0 || s.Partition >= n {
-					return nil // of a later release
-				}
-				all[s.Partition] = &s
-				return nil
-			}); err != nil {
+			all, err := topics.Statuses(cmd.Context(), client, names, n)
+			if err != nil {
 				return err
 			}
 			if asJSON {
@@ -60,17 +51,17 @@ func statusCmd() *cobra.Command {
 // printStatus prints a line a partition, and one of all.
 func printStatus(cmd *cobra.Command, all []*topics.Status) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "partition\towner\tepoch\tstate\tsites\tpages\tqueued\treceived\tsent\tevents\tcheckpoint\ttold\t")
+	fmt.Fprintln(w, "partition\towner\tepoch\tstate\tsites\tpages\tqueued\treceived\tsent\tevents\tcheckpoint\ttold\tserves at\t")
 	var sum topics.Status
 	for p, s := range all {
 		if s == nil {
-			fmt.Fprintf(w, "%d\t\t\tnobody yet\t\t\t\t\t\t\t\t\t\n", p)
+			fmt.Fprintf(w, "%d\t\t\tnobody yet\t\t\t\t\t\t\t\t\t\t\n", p)
 			continue
 		}
-		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n", p, s.Owner, s.Epoch, s.State, s.Sites, s.Pages, s.Queued, s.Received, s.Sent, s.Told, ago(s.Checkpoint), ago(s.At))
+		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t\n", p, s.Owner, s.Epoch, s.State, s.Sites, s.Pages, s.Queued, s.Received, s.Sent, s.Told, ago(s.Checkpoint), ago(s.At), s.Address)
 		sum.Sites, sum.Pages, sum.Queued, sum.Received, sum.Sent, sum.Told = sum.Sites+s.Sites, sum.Pages+s.Pages, sum.Queued+s.Queued, sum.Received+s.Received, sum.Sent+s.Sent, sum.Told+s.Told
 	}
-	fmt.Fprintf(w, "all\t\t\t\t%d\t%d\t%d\t%d\t%d\t%d\t\t\t\n", sum.Sites, sum.Pages, sum.Queued, sum.Received, sum.Sent, sum.Told)
+	fmt.Fprintf(w, "all\t\t\t\t%d\t%d\t%d\t%d\t%d\t%d\t\t\t\t\n", sum.Sites, sum.Pages, sum.Queued, sum.Received, sum.Sent, sum.Told)
 	return w.Flush()
 }
 

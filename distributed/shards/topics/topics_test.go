@@ -1,0 +1,114 @@
+package topics
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// TestPartition divides hosts, and sites, by their registered domains. The numbers are those of another implementation of XXH64, and stay what they are for the life of a crawl.
+func TestPartition(t *testing.T) {
+	for host, want := range map[string]int32{"example.org": 21, "www.example.org": 21, "blog.example.org:8080": 21, "a.co.uk": 24, "b.a.co.uk": 24, "127.0.0.1:8080": 31} {
+		for _, site := range []string{host, "https://" + host + "/blog/"} {
+			if got := PartitionOf(site, 32); got != want || Partition(host, 32) != want {
+				t.Errorf("site %s is of partition %d, and its host of %d; want %d", site, got, Partition(host, 32), want)
+			}
+		}
+	}
+}
+
+// client connects to a broker in memory that has topics of three partitions.
+func client(t *testing.T) (*kgo.Client, Names) {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	in, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(in.Close)
+	names := Of("test")
+	if err := Ensure(t.Context(), in, names, 3, 1); err != nil {
+		t.Fatal(err)
+	}
+	return in, names
+}
+
+// TestEnsure makes topics again, and with another number of partitions.
+func TestEnsure(t *testing.T) {
+	in, names := client(t)
+	if err := Ensure(t.Context(), in, names, 3, 1); err != nil {
+		t.Errorf("topics that are there: %v", err)
+	}
+	var other *PartitionsError
+	if err := Ensure(t.Context(), in, names, 4, 1); !errors.As(err, &other) || other.Have != 3 || other.Want != 4 {
+		t.Errorf("topics with another number of partitions: %v", err)
+	}
+	if n, err := Partitions(t.Context(), in, names); n != 3 || err != nil {
+		t.Errorf("%d partitions, %v", n, err)
+	}
+}
+
+// TestSeed adds sites: each is in the partition of its host, with its settings.
+func TestSeed(t *testing.T) {
+	in, names := client(t)
+	var seeds []URL
+	want := map[string]string{}
+	for i := range 20 {
+		u := URL{URL: fmt.Sprintf("https://s%d.test/", i)}
+		if i%2 > 0 {
+			u.Settings = json.RawMessage(fmt.Sprintf(`{"url":%q,"budget":"7/day"}`, u.URL))
+		}
+		seeds, want[u.URL] = append(seeds, u), string(u.Settings)
+	}
+	if err := Seed(t.Context(), in, names, 3, seeds); err != nil {
+		t.Fatal(err)
+	}
+	if err := Read(t.Context(), in, names.URLs, func(r *kgo.Record) error {
+		var u URL
+		if err := json.Unmarshal(r.Value, &u); err != nil {
+			return err
+		}
+		if settings, ok := want[u.URL]; !ok || !u.Seed || string(u.Settings) != settings || r.Partition != PartitionOf(u.URL, 3) || string(r.Key) != u.URL {
+			t.Errorf("partition %d has %s", r.Partition, r.Value)
+		}
+		delete(want, u.URL)
+		return nil
+	}); err != nil || len(want) > 0 {
+		t.Errorf("%v, %d are missing", err, len(want))
+	}
+}
+
+// TestStatuses reads what owners said, among what is none of it.
+func TestStatuses(t *testing.T) {
+	in, names := client(t)
+	if err := PutFolder(t.Context(), in, names, "name"); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []Status{{Partition: 1, Owner: "a"}, {Partition: 2, Owner: "a"}, {Partition: 1, Owner: "b", Address: "http://b.test/"}, {Partition: 3, Owner: "of another crawl"}} {
+		b, err := json.Marshal(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.ProduceSync(t.Context(), &kgo.Record{Topic: names.Control, Key: s.Key(), Value: b}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := in.ProduceSync(t.Context(), &kgo.Record{Topic: names.Control, Key: []byte("price"), Value: []byte(`{"partition": 0}`)}, &kgo.Record{Topic: names.Control, Key: []byte("2"), Value: []byte("none")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Statuses(t.Context(), in, names, 3)
+	if err != nil || len(all) != 3 || all[0] != nil || all[1] == nil || all[1].Owner != "b" || all[1].Address != "http://b.test/" || all[2] == nil || all[2].Owner != "a" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if name, err := Folder(t.Context(), in, names); name != "name" || err != nil {
+		t.Errorf("the checkpoints are %q, %v", name, err)
+	}
+}
