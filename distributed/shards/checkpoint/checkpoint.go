@@ -1,7 +1,7 @@
 // Package checkpoint keeps copies of a store where other processes find them, so that one of them can go on with it.
 //
-// Who owns a store claims an epoch, a number that rises with each owner (Claim), takes the latest checkpoint (Latest, Restore), and writes
-// others from time to time (Writer). A checkpoint costs what has changed: tables are copied once, and shared by all later checkpoints, also
+// Who owns a store claims an epoch, a number that rises with each owner (Claim), takes the latest checkpoint (RestoreLatest), and writes
+// others from time to time (Writer). Where a file of the latest is missing or damaged, the one before does (RestoreLatest). A checkpoint costs what has changed: tables are copied once, and shared by all later checkpoints, also
 // those of later owners, who go on from one of them. Writer.Prune removes what no checkpoint needs.
 //
 // An owner that does not know yet that it is none any more does no harm. It writes under its own epoch alone, and of two checkpoints that with the
@@ -87,9 +87,24 @@ func (e *ClaimedError) Error() string {
 type DamagedError struct {
 	File string // its name
 	What string
+	Of   string // the manifest that names it; "": File is a manifest
 }
 
-func (e *DamagedError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.What) }
+func (e *DamagedError) Error() string {
+	if e.Of != "" {
+		return fmt.Sprintf("%s, of %s: %s", e.File, e.Of, e.What)
+	}
+	return fmt.Sprintf("%s: %s", e.File, e.What)
+}
+
+// A LostError tells that there are checkpoints, and that none of them can be restored.
+type LostError struct {
+	Damaged []*DamagedError // one of each, the latest first
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("none of the checkpoints can be restored, of which there are %d; the latest: %v", len(e.Damaged), e.Damaged[0])
+}
 
 // ErrNone says that there is no checkpoint.
 var ErrNone = errors.New("there is no checkpoint")
@@ -162,23 +177,41 @@ func Claimed(ctx context.Context, b Bucket) (highest uint64, err error) {
 // Latest returns the latest checkpoint of which the manifest is whole, or ErrNone. broken are the later ones of which it is not, the latest first.
 // O(files).
 func Latest(ctx context.Context, b Bucket) (m *Manifest, broken []*DamagedError, err error) {
+	return latest(ctx, b, func(*Manifest) error { return nil })
+}
+
+// RestoreLatest restores the latest checkpoint that is whole, as Restore does, and returns it. damaged tells for each later one what of it is missing or
+// damaged, the latest first. Errors: ErrNone where there is no checkpoint, a *LostError where there are some and none is whole, those of Restore.
+func RestoreLatest(ctx context.Context, b Bucket, dir string) (m *Manifest, damaged []*DamagedError, err error) {
+	m, damaged, err = latest(ctx, b, func(m *Manifest) error { return Restore(ctx, b, m, dir) })
+	if err == ErrNone && len(damaged) > 0 {
+		err = &LostError{damaged}
+	}
+	return m, damaged, err
+}
+
+// latest returns the latest checkpoint that can be read and tried without a *DamagedError, which else is among damaged.
+func latest(ctx context.Context, b Bucket, try func(*Manifest) error) (m *Manifest, damaged []*DamagedError, err error) {
 	names, err := listManifests(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, n := range slices.Backward(names) {
 		m, err := n.read(ctx, b)
+		if err == nil {
+			err = try(m)
+		}
 		var d *DamagedError
 		switch {
 		case err == nil:
-			return m, broken, nil
+			return m, damaged, nil
 		case errors.As(err, &d):
-			broken = append(broken, d)
+			damaged = append(damaged, d)
 		default:
-			return nil, broken, err
+			return nil, damaged, err
 		}
 	}
-	return nil, broken, ErrNone
+	return nil, damaged, ErrNone
 }
 
 // A numbered is what the name of a manifest tells.
@@ -188,13 +221,22 @@ type numbered struct {
 	number int
 }
 
+// parseManifest returns what a name tells, if it is that of a manifest.
+func parseManifest(name string) (n numbered, ok bool) {
+	m := manifests.FindStringSubmatch(name)
+	if m == nil {
+		return n, false
+	}
+	n.name = name
+	n.epoch, _ = strconv.ParseUint(m[1], 10, 64)
+	n.number, _ = strconv.Atoi(m[2])
+	return n, true
+}
+
 // listManifests returns all manifests, the earliest first.
 func listManifests(ctx context.Context, b Bucket) (all []numbered, err error) {
 	err = b.List(ctx, "epoch-", func(name string) bool {
-		if m := manifests.FindStringSubmatch(name); m != nil {
-			n := numbered{name: name}
-			n.epoch, _ = strconv.ParseUint(m[1], 10, 64)
-			n.number, _ = strconv.Atoi(m[2])
+		if n, ok := parseManifest(name); ok {
 			all = append(all, n)
 		}
 		return true
@@ -224,7 +266,7 @@ func (m *Manifest) encode() ([]byte, error) {
 
 // read reads a manifest. A *DamagedError tells that it is not whole.
 func (n *numbered) read(ctx context.Context, b Bucket) (*Manifest, error) {
-	damaged := func(what string) (*Manifest, error) { return nil, &DamagedError{n.name, what} }
+	damaged := func(what string) (*Manifest, error) { return nil, &DamagedError{File: n.name, What: what} }
 	text, err := Load(ctx, b, n.name)
 	if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
 		return damaged("it is missing")
@@ -263,7 +305,12 @@ func Restore(ctx context.Context, b Bucket, m *Manifest, dir string) error {
 			return err
 		}
 		for i := range m.Files {
-			if err := m.Files[i].restore(ctx, b, folder); err != nil {
+			err := m.Files[i].restore(ctx, b, folder)
+			var d *DamagedError
+			if errors.As(err, &d) {
+				d.Of = manifestName(m.Epoch, m.Number)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -274,7 +321,7 @@ func Restore(ctx context.Context, b Bucket, m *Manifest, dir string) error {
 func (f *File) restore(ctx context.Context, b Bucket, folder string) (err error) {
 	r, err := b.Get(ctx, f.At)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &DamagedError{f.At, "it is missing"}
+		return &DamagedError{File: f.At, What: "it is missing"}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.At, err)
@@ -291,9 +338,9 @@ func (f *File) restore(ctx context.Context, b Bucket, folder string) (err error)
 	}
 	switch {
 	case n != f.Size:
-		return &DamagedError{f.At, fmt.Sprintf("it has %d bytes, want %d", n, f.Size)}
+		return &DamagedError{File: f.At, What: fmt.Sprintf("it has %d bytes, want %d", n, f.Size)}
 	case sum.Sum32() != f.Sum:
-		return &DamagedError{f.At, "its checksum differs"}
+		return &DamagedError{File: f.At, What: "its checksum differs"}
 	}
 	return nil
 }

@@ -760,3 +760,100 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
+
+// TestFallBack: where a file of the latest checkpoint is missing or damaged, the one before is restored, and whoever goes on from it shares nothing
+// that is damaged, and does not take the damaged one for one that is kept. Where none is whole that is told.
+func TestFallBack(t *testing.T) {
+	l := newLineage(t)
+	dir := filepath.Join(scratch(t), "store")
+	if _, _, err := RestoreLatest(t.Context(), l.folder, dir); err != ErrNone {
+		t.Fatal(err)
+	}
+	o, err := l.takeOver(t, -1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 3 {
+		grow(t, o.db, r, 1000)
+		if err := l.write(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := listManifests(t.Context(), l.folder)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	own := func(m *Manifest) string { // a file that no other checkpoint has
+		t.Helper()
+		for _, f := range m.Files {
+			if f.Tail == 0 && f.Size > 0 {
+				return f.At
+			}
+		}
+		t.Fatalf("%+v has no file of its own", m)
+		return ""
+	}
+	var files []string
+	for i := range all {
+		m, err := all[i].read(t.Context(), l.folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, own(m))
+	}
+	if err := os.Remove(filepath.Join(string(l.folder), files[2])); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(string(l.folder), all[1].name), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, damaged, err := RestoreLatest(t.Context(), l.folder, dir)
+	if err != nil || m.Number != 1 || len(damaged) != 2 || damaged[0].File != files[2] || damaged[0].Of != all[2].name || damaged[1].File != all[1].name {
+		t.Fatalf("%+v, %v, %v", m, damaged, err)
+	}
+	if got := records(t, filepath.Join(dir, "documents")); !maps.Equal(got, l.want[all[0].name]) {
+		t.Errorf("%d records, want %d", len(got), len(l.want[all[0].name]))
+	}
+	if err := Claim(t.Context(), l.folder, 2, []byte("next")); err != nil {
+		t.Fatal(err)
+	}
+	next := &owner{t: t, bucket: &mortal{Folder: l.folder, left: -1}, epoch: 2, db: sound(t, dir), w: NewWriter(l.folder, 2, m)}
+	defer next.close()
+	grow(t, next.db, r, 10)
+	if err := l.write(next); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := next.w.Prune(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	l.clean(t, 2) // the new one, and the one that it came from
+	l.whole(t)
+	if left, err := listManifests(t.Context(), l.folder); err != nil || len(left) != 2 || left[0].name != all[0].name {
+		t.Errorf("%v, %v", left, err)
+	}
+
+	// A table that is gone is copied again.
+	last, _, err := Latest(t.Context(), l.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := last.Files[slices.IndexFunc(last.Files, func(f File) bool { return f.Tail != 0 })]
+	if err := l.folder.Delete(t.Context(), table.At); err != nil {
+		t.Fatal(err)
+	}
+	var lost *LostError
+	if _, _, err := RestoreLatest(t.Context(), l.folder, filepath.Join(scratch(t), "store")); !errors.As(err, &lost) || len(lost.Damaged) != 2 || lost.Damaged[0].File != table.At {
+		t.Errorf("all checkpoints need %s: %v", table.At, err)
+	}
+	if _, err := next.w.Prune(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.write(next); err != nil {
+		t.Fatal(err)
+	}
+	if m, damaged, err := RestoreLatest(t.Context(), l.folder, filepath.Join(scratch(t), "store")); err != nil || m.Number != 2 || len(damaged) > 0 {
+		t.Errorf("%+v, %v, %v", m, damaged, err)
+	}
+	o.close()
+}

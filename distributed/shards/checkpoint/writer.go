@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 type Writer struct {
 	bucket Bucket
 	epoch  uint64
+	base   *Manifest // from which the store came
 
 	mu     sync.Mutex
 	number int             // of the latest checkpoint that was tried; -1: not known yet
@@ -31,7 +33,7 @@ type Writer struct {
 // NewWriter returns the Writer of an epoch that the caller has claimed. The store that it writes came from base, and has nothing that is not in base or was
 // written since; nil: it is new, or all of it is to be copied.
 func NewWriter(b Bucket, epoch uint64, base *Manifest) *Writer {
-	w := &Writer{bucket: b, epoch: epoch, number: -1}
+	w := &Writer{bucket: b, epoch: epoch, base: base, number: -1}
 	w.keep(base)
 	return w
 }
@@ -49,6 +51,11 @@ func (w *Writer) keep(m *Manifest) {
 	}
 }
 
+// forget has those tables be copied again that are not in the bucket any more.
+func (w *Writer) forget(there map[string]bool) {
+	maps.DeleteFunc(w.have, func(_ string, f File) bool { return !there[f.At] })
+}
+
 // Written tells what a checkpoint took.
 type Written struct {
 	Files  int   // copied
@@ -58,7 +65,8 @@ type Written struct {
 
 // Write writes a checkpoint of a store as it is committed now, with what the caller says of it, beside whoever writes to the store. state is marshalled before the
 // store is frozen: of two numbers that both rise, that of the store is not behind. A *ClaimedError tells that a higher epoch is claimed: nothing was written that
-// anybody looks at. What is not whole nobody sees, and its tables are not copied again by the next one. O(bytes of what is not shared + files).
+// anybody looks at. What is not whole nobody sees, and its tables are not copied again by the next one. Tables that are gone
+// when the epoch begins, or at a Prune, are copied again. O(bytes of what is not shared + files).
 func (w *Writer) Write(ctx context.Context, db *store.DB, state any) (m *Manifest, did Written, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,16 +126,19 @@ func (w *Writer) begin(ctx context.Context) error {
 		return err
 	}
 	if w.number < 0 {
-		all, err := listManifests(ctx, w.bucket)
-		if err != nil {
-			return err
-		}
-		w.number = 0
-		for _, n := range all {
-			if n.epoch == w.epoch {
-				w.number = max(w.number, n.number)
+		there := map[string]bool{}
+		number := 0
+		if err := w.bucket.List(ctx, "epoch-", func(name string) bool {
+			there[name] = true
+			if n, ok := parseManifest(name); ok && n.epoch == w.epoch {
+				number = max(number, n.number)
 			}
+			return true
+		}); err != nil {
+			return fmt.Errorf("list checkpoints: %w", err)
 		}
+		w.number = number
+		w.forget(there)
 	}
 	w.number++ // also where the one before failed: what is there of it may be half of it
 	return nil
@@ -187,7 +198,7 @@ func tail(in io.ReaderAt, size int64) (uint32, error) {
 	return max(crc32.Checksum(b, castagnoli), 1), nil
 }
 
-// Prune removes all but the latest keep checkpoints, and all files that no checkpoint names. It does nothing before the epoch has a checkpoint: of one that is
+// Prune removes all but the latest keep checkpoints, those that were damaged when the epoch began, and all files that no checkpoint names. It does nothing before the epoch has a checkpoint: of one that is
 // taken over from somebody may still be writing the next. Errors: a *ClaimedError where a higher epoch is claimed, then nothing is removed; of the bucket. O(files).
 func (w *Writer) Prune(ctx context.Context, keep int) (removed int, err error) {
 	w.mu.Lock()
@@ -205,7 +216,7 @@ func (w *Writer) Prune(ctx context.Context, keep int) (removed int, err error) {
 	var kept []*Manifest
 	var old []string
 	for i := len(all) - 1; i >= 0; i-- {
-		if len(kept) >= max(keep, 1) {
+		if len(kept) >= max(keep, 1) || w.abandoned(all[i]) {
 			old = append(old, all[i].name)
 			continue
 		}
@@ -229,7 +240,9 @@ func (w *Writer) Prune(ctx context.Context, keep int) (removed int, err error) {
 		}
 	}
 	var files []string
+	there := map[string]bool{}
 	if err := w.bucket.List(ctx, "epoch-", func(name string) bool {
+		there[name] = true
 		if !named[name] && w.mine(name) {
 			files = append(files, name)
 		}
@@ -241,6 +254,7 @@ func (w *Writer) Prune(ctx context.Context, keep int) (removed int, err error) {
 		return 0, err
 	}
 	w.keep(kept[0])
+	w.forget(there)
 	// Manifests go first, the earliest of them first, so that one that is there has its files, whatever ends this.
 	for i := len(old) - 1; i >= 0; i-- {
 		if err := w.bucket.Delete(ctx, old[i]); err != nil {
@@ -255,6 +269,11 @@ func (w *Writer) Prune(ctx context.Context, keep int) (removed int, err error) {
 		removed++
 	}
 	return removed, nil
+}
+
+// abandoned reports whether a checkpoint is one of an earlier epoch from which the store did not come, but from one before it: it was damaged.
+func (w *Writer) abandoned(n numbered) bool {
+	return w.base != nil && n.epoch < w.epoch && w.base.before(&Manifest{Epoch: n.epoch, Number: n.number})
 }
 
 // mine reports whether a name is that of a file, or claim, of this epoch or an earlier one which goes where no checkpoint needs it. The claim of this one stays.

@@ -206,6 +206,9 @@ func (n *Node) place(p int32) checkpoint.Bucket {
 	return checkpoint.In(n.bucket, latest.Place(n.Group, p))
 }
 
+// where is that place for people.
+func (n *Node) where(p int32) string { return n.Checkpoints + "/" + latest.Place(n.Group, p) }
+
 // permit is asked before a host is contacted.
 func (n *Node) permit(host string) error { return n.member.May(topics.Partition(host, n.Partitions)) }
 

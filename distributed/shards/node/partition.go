@@ -159,16 +159,10 @@ type lineage struct {
 func (o *owner) dir() string     { return filepath.Join(o.node.Dir, fmt.Sprintf("partition-%05d", o.p)) }
 func (o *owner) lineage() string { return o.dir() + ".json" }
 
-// prepare has the store in place: the one of this machine where nobody else had the partition since, else that of the latest checkpoint.
+// prepare has the store in place: the one of this machine where nobody else had the partition since, else that of the latest checkpoint that is
+// whole: it has the offsets up to which it has read the log, so that nothing is lost by an earlier one.
 func (o *owner) prepare(ctx context.Context) error {
-	base, broken, err := checkpoint.Latest(ctx, o.node.place(o.p))
-	if err != nil && !errors.Is(err, checkpoint.ErrNone) {
-		return fmt.Errorf("checkpoints: %w", err)
-	}
-	for _, d := range broken {
-		o.log.Warn("a checkpoint is left out", "error", d)
-	}
-	o.writer = checkpoint.NewWriter(o.node.place(o.p), uint64(o.epoch), base)
+	place := o.node.place(o.p)
 	var l lineage
 	b, err := os.ReadFile(o.lineage())
 	if err == nil {
@@ -177,22 +171,39 @@ func (o *owner) prepare(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.log.Warn("which epoch the store on this machine is of cannot be read: that of the latest checkpoint is taken", "error", err)
 	}
-	if err != nil || l.Epoch != o.epoch-1 {
+	var base *checkpoint.Manifest
+	var damaged []*checkpoint.DamagedError
+	restore := err != nil || l.Epoch != o.epoch-1
+	if restore {
 		// The order matters: without its record a store counts for nothing.
 		if err := errors.Join(remove(o.lineage()), os.RemoveAll(o.dir())); err != nil {
 			return err
 		}
-		if base != nil {
-			if err := checkpoint.Restore(ctx, o.node.place(o.p), base, o.dir()); err != nil {
-				return fmt.Errorf("the latest checkpoint cannot be restored: %w", err)
-			}
-			o.log.Info("begins", "epoch", o.epoch, "checkpoint", fmt.Sprintf("%d/%d", base.Epoch, base.Number), "bytes", base.Bytes())
-		} else {
-			o.log.Info("begins", "epoch", o.epoch)
-		}
+		base, damaged, err = checkpoint.RestoreLatest(ctx, place, o.dir())
 	} else {
-		o.log.Info("goes on", "epoch", o.epoch)
+		base, damaged, err = checkpoint.Latest(ctx, place)
 	}
+	for _, d := range damaged {
+		o.log.Warn("a checkpoint is left out", "error", d)
+	}
+	var lost *checkpoint.LostError
+	switch {
+	case errors.As(err, &lost):
+		return fmt.Errorf("%w; what was crawled is lost: remove the files checkpoint-*.json of %s to crawl it anew", err, o.node.where(o.p))
+	case err != nil && !errors.Is(err, checkpoint.ErrNone):
+		return fmt.Errorf("the latest checkpoint cannot be restored: %w", err)
+	case !restore:
+		o.log.Info("goes on", "epoch", o.epoch)
+	case base == nil:
+		o.log.Info("begins", "epoch", o.epoch)
+	default:
+		level := slog.LevelInfo
+		if len(damaged) > 0 {
+			level = slog.LevelWarn // so that what is taken instead is told beside what is left out
+		}
+		o.log.Log(ctx, level, "begins", "epoch", o.epoch, "checkpoint", fmt.Sprintf("%d/%d", base.Epoch, base.Number), "bytes", base.Bytes())
+	}
+	o.writer = checkpoint.NewWriter(place, uint64(o.epoch), base)
 	if b, err = json.Marshal(lineage{o.epoch}); err != nil {
 		return err
 	}
