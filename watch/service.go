@@ -25,6 +25,10 @@ type Options struct {
 	Config *Config
 	Now    func() time.Time // nil: the machine's
 	Log    *slog.Logger     // nil: none
+
+	// Allot, where limits.fetches_per_day hold for the sites of other services, too, is told what these sites would do with fetches in a day,
+	// and returns how many they have. Reshare has it asked again. nil: the limit is theirs alone.
+	Allot func(revisit.Demand) int
 }
 
 // A Service watches sites: it has them visited for the first time, and again whenever they are due, many at the same
@@ -321,6 +325,14 @@ func (s *Service) underWay() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.out
+}
+
+// Reshare has fetches_per_day shared out anew, because what Allot returns has changed.
+func (s *Service) Reshare() {
+	s.mu.Lock()
+	s.shared = time.Time{}
+	s.mu.Unlock()
+	s.stir()
 }
 
 // stir has Run look at what has changed.

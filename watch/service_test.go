@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"forage/fetch"
 	"forage/fetch/fetchtest"
 	"forage/internal/race"
+	"forage/revisit"
 	"forage/store"
 )
 
@@ -110,13 +112,17 @@ func configOf(t *testing.T, text string) *Config {
 }
 
 // begin starts a Service on the store in dir.
-func begin(t *testing.T, dir, text string) *watcher {
+func begin(t *testing.T, dir, text string, options ...func(*Options)) *watcher {
 	t.Helper()
 	c, err := crawl.Open(crawl.Config{Dir: dir, Delay: -1, Fetch: fetch.Config{Dial: lan.Dial, Lookup: lan.Lookup, AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Crawl: c, Dir: dir, Config: configOf(t, text)})
+	opt := Options{Crawl: c, Dir: dir, Config: configOf(t, text)}
+	for _, change := range options {
+		change(&opt)
+	}
+	s, err := New(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,6 +197,27 @@ func TestService(t *testing.T) {
 	}
 }
 
+// spent returns the fetches of revisits by site.
+func (w *watcher) spent() map[string]int64 {
+	w.t.Helper()
+	got := map[string]int64{}
+	for _, s := range w.Sites() {
+		rec, err := w.Crawl.View().SiteNamed(s.Name)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if err := w.Crawl.View().SiteCycles(rec.ID, func(c *store.CycleRecord) bool {
+			if c.Kind == store.Revisit {
+				got[s.Name] += c.Refetched
+			}
+			return true
+		}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return got
+}
+
 // TestBudget spends budgets for a day, not more.
 func TestBudget(t *testing.T) {
 	race.Skip(t)
@@ -198,26 +225,8 @@ func TestBudget(t *testing.T) {
 		a, b := newBlog(t, 40), newBlog(t, 40)
 		w := begin(t, t.TempDir(), fmt.Sprintf("sites: [{url: %s/, budget: 24/day}, {url: %s/, every: 2h, budget: 3}]", a.URL, b.URL))
 		time.Sleep(time.Hour)
-		spent := func() map[string]int64 {
-			got := map[string]int64{}
-			for _, s := range w.Sites() {
-				rec, err := w.Crawl.View().SiteNamed(s.Name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := w.Crawl.View().SiteCycles(rec.ID, func(c *store.CycleRecord) bool {
-					if c.Kind == store.Revisit {
-						got[s.Name] += c.Refetched
-					}
-					return true
-				}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			return got
-		}
 		time.Sleep(4 * day)
-		got := spent()
+		got := w.spent()
 		if n := got[a.name()]; n > 97 || n < 84 {
 			t.Errorf("%d fetches in 4 days of 24", n)
 		}
@@ -230,9 +239,41 @@ func TestBudget(t *testing.T) {
 		}
 		before := got[a.name()] + got[b.name()]
 		time.Sleep(4 * day)
-		got = spent()
+		got = w.spent()
 		if n := got[a.name()] + got[b.name()] - before; n > 80+60 || n < 60 {
 			t.Errorf("%d fetches in 4 days of 20", n)
+		}
+	})
+}
+
+// TestAllotted spends what is allotted to a service, whatever the limit says, from the moment on that it changes.
+func TestAllotted(t *testing.T) {
+	race.Skip(t)
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newBlog(t, 40), newBlog(t, 40)
+		var allotted atomic.Int64
+		var demand atomic.Int64
+		w := begin(t, t.TempDir(), fmt.Sprintf("limits: {fetches_per_day: 1}\nsites: [{url: %s/, budget: 24/day}, {url: %s/, every: 2h, budget: 3}]", a.URL, b.URL), func(o *Options) {
+			o.Allot = func(d revisit.Demand) int {
+				demand.Store(int64(d.Total()))
+				return int(allotted.Load())
+			}
+		})
+		time.Sleep(2 * day) // of first visits, and what a site may have put by
+		before := int64(0)
+		for _, tt := range []struct{ allotted, least, most int64 }{{0, 0, 0}, {20, 40, 100}, {1000, 4*60 - 40, 4*60 + 10}, {0, 0, 60}, {0, 0, 0}} {
+			allotted.Store(tt.allotted)
+			w.Reshare()
+			time.Sleep(4 * day)
+			got := w.spent()
+			n := got[a.name()] + got[b.name()]
+			if n-before < tt.least || n-before > tt.most {
+				t.Errorf("%d fetches in 4 days of %d allotted, want %d to %d", n-before, tt.allotted, tt.least, tt.most)
+			}
+			before = n
+		}
+		if n := demand.Load(); n != 24+36 {
+			t.Errorf("a demand of %d fetches a day, want 60", n)
 		}
 	})
 }

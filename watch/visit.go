@@ -139,7 +139,7 @@ func (w *site) wants(known int) float64 {
 }
 
 // share gives each site its fetches a day: what it wants, or, where that is more than fetches_per_day over all sites,
-// what it is expected to find most with. mu is held. O(sites, the fetches of their latest cycles).
+// what it is expected to find most with; over those of other services, too, where there is Allot. mu is held. O(sites, the fetches of their latest cycles).
 func (s *Service) share(now time.Time) error {
 	v, total := s.Crawl.View(), 0.
 	all := make([]*site, 0, len(s.sites))
@@ -159,7 +159,7 @@ func (s *Service) share(now time.Time) error {
 		all = append(all, w)
 	}
 	limit := s.config.Limits.FetchesPerDay
-	if limit == 0 || total <= float64(limit) {
+	if limit == 0 || s.Allot == nil && total <= float64(limit) {
 		return nil
 	}
 	past, sum, days := make([][][]int, len(all)), 0., 0.
@@ -186,6 +186,11 @@ func (s *Service) share(now time.Time) error {
 	claims := make([]revisit.Claim, len(all))
 	for i, w := range all {
 		claims[i] = revisit.Claim{Gain: revisit.Expect(past[i], usual).Gain, Max: max(1, int(w.rate))}
+	}
+	if s.Allot != nil {
+		if limit = s.Allot(revisit.DemandOf(claims)); total <= float64(limit) {
+			return nil
+		}
 	}
 	given, _ := revisit.Share(limit, claims)
 	for i, w := range all {
