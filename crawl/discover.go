@@ -91,6 +91,8 @@ func (c *cycle) target(by *store.Doc, f *document.Link) (id graph.Node, off, ok 
 		off = true
 		if s := crawl.siteOf(f.URL); s != nil && s.cycle != nil {
 			owner = s.cycle
+		} else if id, ok := c.leaveTo(by, f); ok {
+			return id, true, true
 		}
 	}
 	d := store.NewDoc(f.URL, owner.site.ID)

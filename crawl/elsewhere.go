@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"forage/crawl/document"
 	"forage/crawl/novelty"
 	"forage/crawl/scope"
 	"forage/graph"
@@ -46,6 +47,37 @@ func (c *cycle) sendOut(d, by *store.Doc) {
 		MaybeOld: c.earlier || novelty.Told(by) != store.IsNew,
 	}))
 	c.loop().added += len(d.URL)
+}
+
+// leaveTo has a site of this store on which nobody works have what a link of another one leads to, for its next cycle, and reports whether there
+// is such a site. Stores that share a web do so for each other by Receive: of two sites that come to be in one store neither may get less.
+func (c *cycle) leaveTo(by *store.Doc, f *document.Link) (id graph.Node, ok bool) {
+	crawl := c.crawl()
+	if crawl.cfg.Elsewhere == nil || by == nil || f.Action || crawl.Elsewhere(store.HostOf(f.URL)) {
+		return 0, false
+	}
+	known := recipients{crawl: crawl, names: map[string]*recipient{}, sites: map[store.SiteID]*recipient{}}
+	s, err := known.of(f.URL)
+	if err != nil || s == nil || s.cycle != nil || s.ID == c.site.ID {
+		crawl.fail(err)
+		return 0, false
+	}
+	url, err := scope.Normalise(f.URL, s.Rules.IgnoreParams)
+	if err != nil || scope.IsAction(store.NewDoc(url, s.ID)) {
+		return 0, false
+	}
+	url = s.identity(url)
+	d, err := crawl.admit(s, &Received{
+		URL: f.URL, From: by.URL, Via: f.Kind, NoFollow: f.NoFollow, At: crawl.now(), Depth: depthFrom(by, f.Kind),
+		MaybeOld: c.earlier || novelty.Told(by) != store.IsNew,
+	}, url)
+	if err == nil && d == nil {
+		id, err = crawl.db.Find(url)
+	} else if err == nil {
+		id = d.ID
+	}
+	crawl.fail(err)
+	return id, err == nil
 }
 
 // A Received is a URL that another store found, see store.Outgoing, of which it has the fields.

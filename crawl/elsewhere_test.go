@@ -367,6 +367,56 @@ func TestReceive(t *testing.T) {
 	}
 }
 
+// TestLeaveTo: what a site's links lead to at another site of the same store, on which nobody works, waits for its next cycle, as it would if
+// another store had found it.
+func TestLeaveTo(t *testing.T) {
+	a, b := newWeb(t), newWeb(t)
+	b.pages["/"] = page("home", "/known")
+	b.set("/known", page("known"))
+	for _, path := range []string{"/hidden?y=1", "/no/x", "/later"} {
+		b.set(path, page(path))
+	}
+	a.pages["/"] = page("a", b.URL+"/hidden?sid=3&y=1", b.URL+"/hidden?y=1", b.URL+"/known", b.URL+"/no/x", b.URL+"/cart?add-to-cart=3", "/2")
+	a.set("/2", page("2"))
+	c := apart(t, a, b)
+	b.crawl(t, c, store.Rules{Exclude: []string{"/no/"}, IgnoreParams: []string{"sid"}})
+	a.crawl(t, c, store.Rules{})
+	d := b.doc(t, c, "/hidden?y=1")
+	if by, err := c.View().Doc(d.FoundOn); err != nil || by.URL != a.URL+"/" || d.State != store.Queued || d.Given == "" || d.Depth != 1 {
+		t.Errorf("%+v, found on %+v, %v", d, by, err)
+	}
+	site, err := c.View().SiteNamed(strings.TrimPrefix(b.URL, "http://"))
+	if err != nil || d.Site != site.ID {
+		t.Errorf("it is of site %d, want %+v, %v", d.Site, site, err)
+	}
+	if d := b.doc(t, c, "/no/x"); d.State != store.Skipped || d.Site != site.ID {
+		t.Errorf("%+v", d)
+	}
+	if b.count("/hidden?y=1") > 0 {
+		t.Error("it was asked for by a visit of the other site")
+	}
+	a.set("/2", page("2", b.URL+"/later"))
+	all := plan.Plan{Policy: "round-robin", Budget: func(n int) int { return n + 10 }, Text: "all"} // what waits, too
+	for _, w := range []*web{a, b} {
+		all.Sites = []string{strings.TrimPrefix(w.URL, "http://")}
+		w.revisit(t, c, all)
+	}
+	for _, path := range []string{"/hidden?y=1", "/later"} {
+		if d := b.doc(t, c, path); d.State != store.Fetched || b.count(path) != 1 {
+			t.Errorf("%s %s %s, asked for %d times", d.URL, d.State, d.Reason, b.count(path))
+		}
+	}
+	if b.count("/no/x")+b.count("/cart?add-to-cart=3") > 0 {
+		t.Error("what is not to be fetched was")
+	}
+	if len(outbox(t, c)) > 0 {
+		t.Error("something waits for another store")
+	}
+	if err := c.View().Check(func(p store.Problem) { t.Error(p) }); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestReceiveSurvives cuts the power at any moment of crawls that send out and receive: each store has a URL in its outbox for each document
 // elsewhere, and has received exactly what the number says that it keeps beside.
 func TestReceiveSurvives(t *testing.T) {
