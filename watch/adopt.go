@@ -18,7 +18,7 @@ const adoptEvery = 10 * time.Minute
 // grow has the crawl look for sites to adopt, where it may and something was visited since it looked last. mu is held.
 func (s *Service) grow(ctx context.Context, now time.Time, visits chan<- error) {
 	c := s.config
-	if c.Adopt == 0 || !s.visited || s.growing || s.hold != nil || s.kept[""].Paused || now.Sub(s.looked) < adoptEvery {
+	if c.Adopt == 0 || !s.visited || s.growing || s.hold != nil || s.ending || s.kept[""].Paused || now.Sub(s.looked) < adoptEvery {
 		return
 	}
 	s.visited, s.growing, s.looked = false, true, now

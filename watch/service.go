@@ -45,6 +45,7 @@ type Service struct {
 	out    int             // visits under way, of which Run has not heard yet
 	began  time.Time       // the service
 	hold   error           // nothing is fetched for want of room; nil: there is some
+	ending bool            // nothing begins any more
 	seen   time.Time       // the latest time that was looked at
 	shared time.Time       // when rates were shared out last
 
@@ -303,6 +304,15 @@ func (s *Service) Run(ctx context.Context) error {
 	return broken
 }
 
+// Finish has no visit begin any more, and returns when all that are under way have ended, with their state saved: requests may go on to their end,
+// which Run cuts off when its context ends. The Crawl is of no use afterwards but to be read and closed.
+func (s *Service) Finish() {
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
+	s.Crawl.HandBack()
+}
+
 // idle is how long Run sleeps at most.
 func (s *Service) idle(now time.Time) time.Duration {
 	s.mu.Lock()
@@ -362,7 +372,7 @@ func (s *Service) setBack(now time.Time) {
 // begin begins the visits that are due, and returns when the next one is. mu is held. O(sites).
 func (s *Service) begin(ctx context.Context, now time.Time, visits chan<- error) (next time.Time) {
 	next = never
-	if s.hold != nil || s.kept[""].Paused {
+	if s.hold != nil || s.ending || s.kept[""].Paused {
 		return next
 	}
 	var ready []*site

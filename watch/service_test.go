@@ -278,6 +278,45 @@ func TestAllotted(t *testing.T) {
 	})
 }
 
+// TestFinish ends a service while a request is under way: it goes on to its end, and nothing begins after it.
+func TestFinish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		srv := lan.Server("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/":
+				w.Header().Set("Content-Type", "text/html")
+				fmt.Fprint(w, "<!doctype html><title>home</title><a href=/slow>slow</a>")
+			case "/slow":
+				asked++
+				time.Sleep(20 * time.Second)
+				w.Header().Set("Content-Type", "text/html")
+				fmt.Fprint(w, "<!doctype html><title>slow</title><a href=/more>more</a>")
+			default:
+				http.NotFound(w, r)
+			}
+		}))
+		t.Cleanup(srv.Close)
+		w := begin(t, t.TempDir(), fmt.Sprintf("sites: [{url: %s/, every: 1s, budget: 5}]", srv.URL))
+		time.Sleep(10 * time.Second)
+		began := time.Now()
+		w.Finish()
+		if took := time.Since(began); asked != 1 || took > 11*time.Second || took < 5*time.Second {
+			t.Errorf("asked %d times, ended after %v", asked, took)
+		}
+		time.Sleep(time.Minute)
+		for path, want := range map[string]store.State{"/slow": store.Fetched, "/more": store.Queued} {
+			id, err := w.Crawl.View().Find(srv.URL + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, err := w.Crawl.View().Doc(id); err != nil || d.State != want {
+				t.Errorf("%s is %v, want %v, %v", path, d.State, want, err)
+			}
+		}
+	})
+}
+
 // TestReloadFails: where a site cannot be read from the store the old configuration stays in force, for all sites.
 func TestReloadFails(t *testing.T) {
 	dir := t.TempDir()

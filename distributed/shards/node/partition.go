@@ -259,7 +259,7 @@ func (o *owner) work(ctx context.Context) (err error) {
 	defer hide()
 	var parts sync.WaitGroup
 	for _, part := range []func(context.Context) error{
-		o.service.Run,
+		o.visit,
 		func(ctx context.Context) error { return o.takeIn(ctx, in) },
 		o.handOn,
 		o.keepCheckpoints,
@@ -297,6 +297,21 @@ func (o *owner) work(ctx context.Context) (err error) {
 	}
 	o.tell(last, "ended")
 	return err
+}
+
+// visit has the service run until ctx ends. Then requests under way have half a session to go on to their end: what is cut off would be fetched again
+// by whoever is next.
+func (o *owner) visit(ctx context.Context) error {
+	running, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() {
+		defer cut()
+		if !errors.Is(context.Cause(ctx), errClaimed) {
+			defer time.AfterFunc(o.node.Session/2, cut).Stop()
+			o.service.Finish()
+		}
+	})()
+	return o.service.Run(running)
 }
 
 // memTable is how many bytes of a store wait to be flushed: there are two of them for each partition, and a process has many.
