@@ -59,6 +59,7 @@ type Node struct {
 	loop   *crawl.Loop
 	member *group.Member
 	client *kgo.Client // for the group, statuses, and seeds
+	budget *budget
 	said   said
 	shown  *metrics.Several
 
@@ -99,7 +100,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	n := &Node{Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), owners: map[int32]*owner{}, failed: make(chan error, 1)}
+	n := &Node{Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), budget: newBudget(cfg.Partitions), owners: map[int32]*owner{}, failed: make(chan error, 1)}
 	if n.client, err = kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("forage-shard "+cfg.Name), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
 		return err
 	}
@@ -124,6 +125,11 @@ func Run(ctx context.Context, cfg Config) error {
 	defer unserve()
 	joined, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
+	if cfg.Watch.Limits.FetchesPerDay > 0 {
+		if err := n.follow(joined); err != nil {
+			return err
+		}
+	}
 	left := make(chan error, 1)
 	go func() { left <- n.member.Run(joined) }()
 	select {

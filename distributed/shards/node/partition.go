@@ -24,6 +24,7 @@ import (
 	"forage/distributed/shards/topics"
 	"forage/internal/atomicfile"
 	"forage/report"
+	"forage/revisit"
 	"forage/store"
 	"forage/watch"
 )
@@ -44,7 +45,9 @@ type owner struct {
 	noSite     atomic.Int64
 	lag        lag
 	begun      map[string]bool // sites that are in the store
-	offClock   bool            // it was told that clocks are apart
+	demand     atomic.Pointer[revisit.Demand]
+	demanded   chan struct{} // holds a token while a demand is not told
+	offClock   bool          // it was told that clocks are apart
 	sent       atomic.Int64
 	told       atomic.Uint64
 	handedOn   uint64 // the last outgoing URL in the log
@@ -239,7 +242,8 @@ func (o *owner) work(ctx context.Context) (err error) {
 	watched.Sites = slices.DeleteFunc(slices.Clone(watched.Sites), func(s watch.Site) bool {
 		return cfg.Elsewhere(store.HostOf(s.URL))
 	})
-	if o.service, err = watch.New(watch.Options{Crawl: o.crawl, Dir: cfg.Dir, Config: &watched, Log: o.log}); err != nil {
+	o.demanded = make(chan struct{}, 1)
+	if o.service, err = watch.New(watch.Options{Crawl: o.crawl, Dir: cfg.Dir, Config: &watched, Log: o.log, Allot: o.allot}); err != nil {
 		return err
 	}
 	o.begun = map[string]bool{}
@@ -263,6 +267,7 @@ func (o *owner) work(ctx context.Context) (err error) {
 		func(ctx context.Context) error { return o.takeIn(ctx, in) },
 		o.handOn,
 		o.keepCheckpoints,
+		o.heed,
 		o.report,
 	} {
 		parts.Go(func() {
@@ -386,6 +391,10 @@ func (o *owner) tell(ctx context.Context, state string) {
 	s := topics.Status{
 		Partition: o.p, Epoch: o.epoch, Owner: o.node.Name, Address: o.node.Address, State: state, At: time.Now().UTC().Format(time.RFC3339),
 		Received: o.received.Load(), NoSite: o.noSite.Load(), Sent: o.sent.Load(), Told: o.told.Load(), Offset: o.offset.Load(), LagMillis: o.lag.p99().Milliseconds(),
+	}
+	if limit := o.node.Watch.Limits.FetchesPerDay; limit > 0 {
+		a := o.node.budget.allotted(o.p, limit)
+		s.Allotted = &a
 	}
 	if at := o.checkpoint.Load(); at != nil {
 		s.Checkpoint = *at

@@ -3,7 +3,8 @@
 //
 //	GROUP-urls     URLs of hosts of the partition: seeds, and what was found in other partitions (URL); key: the URL
 //	GROUP-events   the events of the partition's store (report.Event); key: their site
-//	GROUP-control  how each partition is (Status), the latest record of a key counts; key: the partition
+//	GROUP-control  how each partition is (Status; key: the partition), what its sites would do with fetches (Demand), and how many it has (Allotments);
+//	               the latest record of a key counts
 package topics
 
 import (
@@ -67,13 +68,14 @@ type Status struct {
 	Sites      int64  `json:"sites"`
 	Pages      int64  `json:"pages"`
 	Queued     int64  `json:"queued"`
-	Received   int64  `json:"received"`   // URLs from other partitions that were taken in by this owner
-	NoSite     int64  `json:"no_site"`    // of these, such as belong to no site that is watched
-	Sent       int64  `json:"sent"`       // URLs to other partitions
-	Told       uint64 `json:"told"`       // events that are in the log
-	Offset     int64  `json:"offset"`     // up to where URLs are taken in
-	LagMillis  int64  `json:"lag_ms"`     // from the log into the store, of 99 in 100 of the last thousand
-	Checkpoint string `json:"checkpoint"` // when the last one was written; "": none yet
+	Received   int64  `json:"received"`           // URLs from other partitions that were taken in by this owner
+	NoSite     int64  `json:"no_site"`            // of these, such as belong to no site that is watched
+	Sent       int64  `json:"sent"`               // URLs to other partitions
+	Told       uint64 `json:"told"`               // events that are in the log
+	Offset     int64  `json:"offset"`             // up to where URLs are taken in
+	LagMillis  int64  `json:"lag_ms"`             // from the log into the store, of 99 in 100 of the last thousand
+	Checkpoint string `json:"checkpoint"`         // when the last one was written; "": none yet
+	Allotted   *int   `json:"allotted,omitempty"` // of limits.fetches_per_day; nil: there is no limit
 }
 
 // Key returns the key of a status in the topic.
@@ -106,7 +108,8 @@ func Ensure(ctx context.Context, client *kgo.Client, names Names, n int32, repli
 	}{
 		{names.URLs, n, map[string]string{"retention.ms": "-1"}}, // what no checkpoint has yet must stay: operators may choose a limit
 		{names.Events, n, nil},
-		{names.Control, 1, map[string]string{"cleanup.policy": "compact"}},
+		// It is read from its beginning: what is out of date must not stay for long.
+		{names.Control, 1, map[string]string{"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000"}},
 	} {
 		topic := kmsg.NewCreateTopicsRequestTopic()
 		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = t.name, t.n, replicas

@@ -486,6 +486,49 @@ func (tr *trial) events() {
 	}
 }
 
+// TestOneBudget has several processes share the fetches of a day: where more sites are, there is more of it; and when the process that divides it is
+// killed another one does.
+func TestOneBudget(t *testing.T) {
+	tr := newTrial(t, 12, 8, 0)
+	b, err := os.ReadFile(tr.path("forage.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = append(bytes.ReplaceAll(b, []byte("every: 1000h"), []byte("every: 24h")), "limits: {fetches_per_day: 30}\n"...)
+	if err := os.WriteFile(tr.path("forage.yaml"), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tr.start("a")
+	tr.start("b")
+	tr.await("begun", func(all []topics.Status) bool {
+		return !slices.ContainsFunc(all, func(s topics.Status) bool { return s.State != "crawls" })
+	})
+	tr.addAll()
+	divided := func(all []topics.Status) bool {
+		sum, sites := 0, true
+		for _, s := range all {
+			if s.Allotted == nil {
+				return false
+			}
+			sum += *s.Allotted
+			sites = sites && (s.Sites > 0) == (*s.Allotted > 0)
+		}
+		return sum == 30 && sites // 5 a day for each of 12 sites are wanted
+	}
+	tr.await("divided", func(all []topics.Status) bool { return tr.crawled(all) && divided(all) })
+	var owner string
+	epoch := int64(0)
+	for _, s := range tr.status() {
+		if s.Partition == 0 {
+			owner, epoch = s.Owner, s.Epoch
+		}
+	}
+	tr.stop(owner, syscall.SIGKILL)
+	tr.await("divided by another one", func(all []topics.Status) bool {
+		return all[0].Epoch > epoch && all[0].Owner != owner && divided(all)
+	})
+}
+
 // TestCrawl has two processes crawl, one more come, and one go.
 func TestCrawl(t *testing.T) {
 	tr := newTrial(t, 40, 30, 10*time.Millisecond)

@@ -1,0 +1,106 @@
+package node
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"forage/distributed/shards/topics"
+	"forage/revisit"
+)
+
+// record is v as the topic of control has it.
+func record(t *testing.T, key string, v any) *kgo.Record {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &kgo.Record{Key: []byte(key), Value: b}
+}
+
+func sum(all []int) (n int) {
+	for _, v := range all {
+		n += v
+	}
+	return n
+}
+
+// TestBudget divides a limit as partitions tell their demands, and never gives more than it.
+func TestBudget(t *testing.T) {
+	const limit = 20
+	b := newBudget(3)
+	shares := func() (all []int) {
+		for p := range int32(3) {
+			all = append(all, b.allotted(p, limit))
+		}
+		return all
+	}
+	if got := shares(); sum(got) != limit || slices.Max(got)-slices.Min(got) > 1 {
+		t.Errorf("before anything is told: %v, want equal shares of %d", got, limit)
+	}
+	tell := func(p int32, epoch int64, bands ...revisit.Band) {
+		d := &topics.Demand{Partition: p, Epoch: epoch, Bands: bands}
+		b.read(record(t, string(d.Key()), d))
+	}
+	divided := func(epoch int64) *topics.Allotments {
+		t.Helper()
+		a := b.due(limit, epoch)
+		if a == nil {
+			t.Fatal("nothing is due")
+		}
+		if sum(a.Fetches) > limit {
+			t.Errorf("%v are more than %d", a.Fetches, limit)
+		}
+		changed := b.wait()
+		b.read(record(t, topics.AllotmentsKey, a))
+		select {
+		case <-changed:
+		default:
+			t.Error("nobody is told of a change")
+		}
+		if again := b.due(limit, epoch); again != nil {
+			t.Errorf("told, and still due: %+v", again)
+		}
+		return a
+	}
+	tell(0, 1, revisit.Band{Step: 4, Fetches: 10}, revisit.Band{Step: 0, Fetches: 50})
+	tell(1, 1, revisit.Band{Step: 8, Fetches: 2})
+	if a := divided(1); a.Fetches[0] != 11 || a.Fetches[1] != 2 || a.Fetches[2] != 7 { // who has not told has an equal share
+		t.Errorf("%+v", a)
+	}
+	tell(2, 1, revisit.Band{Step: 8, Fetches: 30})
+	if a := divided(1); a.Fetches[0] != 0 || a.Fetches[1] != 1 || a.Fetches[2] != 19 || a.Price != 4 {
+		t.Errorf("%+v", a)
+	}
+	tell(2, 3, revisit.Band{Step: -8, Fetches: 1})
+	tell(2, 2, revisit.Band{Step: 8, Fetches: 30}) // of an owner that does not know yet that it is none
+	if a := divided(1); a.Fetches[0] != 18 || a.Fetches[1] != 2 || a.Fetches[2] != 0 {
+		t.Errorf("%+v", a)
+	}
+	if got := shares(); !slices.Equal(got, []int{18, 2, 0}) {
+		t.Errorf("allotted %v", got)
+	}
+	divided(5) // partition 0 has another owner
+	was := shares()
+	for _, r := range []*kgo.Record{
+		record(t, topics.AllotmentsKey, topics.Allotments{Epoch: 4, Fetches: []int{20, 0, 0}}), // the owner before
+		record(t, topics.AllotmentsKey, topics.Allotments{Epoch: 9, Fetches: []int{20}}),
+		{Key: []byte(topics.AllotmentsKey), Value: []byte("no JSON")},
+		record(t, "demand-7", topics.Demand{Partition: 7}), record(t, "demand-0", topics.Demand{Partition: 1, Epoch: 9}), record(t, "0", topics.Status{}),
+		{Key: []byte("checkpoints"), Value: []byte("X")},
+	} {
+		changed := b.wait()
+		b.read(r)
+		select {
+		case <-changed:
+			t.Errorf("%s %s changes something", r.Key, r.Value)
+		default:
+		}
+	}
+	if got := shares(); !slices.Equal(got, was) {
+		t.Errorf("%v, want %v", got, was)
+	}
+}
