@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -129,7 +130,7 @@ func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 			o.lag.note(records)
 			return nil
 		}
-		if o.crawl.Full() == nil {
+		if !o.full(err) {
 			return err
 		}
 		select { // for room on the disk
@@ -138,6 +139,11 @@ func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// full reports whether a failure is for want of room on the disk, where there may be some again by now: it is tried again.
+func (o *owner) full(err error) bool {
+	return o.crawl.Full() != nil || errors.Is(err, syscall.ENOSPC)
 }
 
 // watch has the service watch the site of a seed.
@@ -157,7 +163,7 @@ func (o *owner) watch(ctx context.Context, seed *topics.URL) error {
 		case errors.Is(err, watch.ErrInvalid):
 			o.log.Warn("a seed is left out", "url", seed.URL, "error", err)
 			return nil
-		case o.crawl.Full() == nil:
+		case !o.full(err):
 			return err
 		}
 		select {

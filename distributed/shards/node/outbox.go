@@ -87,7 +87,7 @@ func (o *owner) afterFailure(err error, out **kgo.Client) error {
 	switch {
 	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch), errors.Is(err, kerr.InvalidProducerIDMapping):
 		return fmt.Errorf("%w: %v", errClaimed, err)
-	case errors.Is(err, errStore):
+	case errors.Is(err, errStore) && !o.full(err):
 		return err
 	}
 	o.log.Warn("nothing could be handed on; it is tried again", "error", err)
