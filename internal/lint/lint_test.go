@@ -151,14 +151,19 @@ var modulesApart = map[string]map[string]string{"distributed/beam": {
 	"google.golang.org/api":                   "gs://: the errors and pages of its answers",
 	"google.golang.org/grpc":                  "the protocols of job servers and pools",
 }, "distributed/shards": {
-	"forage":                             "the program's own packages",
-	"github.com/cespare/xxhash/v2":       "to which partition a host belongs, as anybody else can work it out",
-	"github.com/cockroachdb/pebble/v2":   "in tests alone: a checkpoint, record by record",
-	"github.com/spf13/cobra":             "command line, as the program's",
-	"github.com/twmb/franz-go":           "Kafka's protocol: records and transactions",
-	"github.com/twmb/franz-go/pkg/kfake": "in tests alone: a broker in memory",
-	"github.com/twmb/franz-go/pkg/kmsg":  "Kafka's protocol: the requests of a group, one by one",
-	"golang.org/x/sys":                   "the clock that runs on while a process is stopped",
+	"forage":                                  "the program's own packages",
+	"github.com/aws/aws-sdk-go-v2":            "s3://: parameters of the client; forage-shard grows from 40.5 to 49.3 MB by it",
+	"github.com/aws/aws-sdk-go-v2/config":     "s3://: credentials, region and endpoint as Amazon's programs find them",
+	"github.com/aws/aws-sdk-go-v2/service/s3": "s3://: the requests",
+	"github.com/aws/smithy-go":                "s3://: the errors of the requests",
+	"github.com/johannesboyne/gofakes3":       "in tests alone: a server that speaks the protocol of S3",
+	"github.com/cespare/xxhash/v2":            "to which partition a host belongs, as anybody else can work it out",
+	"github.com/cockroachdb/pebble/v2":        "in tests alone: a checkpoint, record by record",
+	"github.com/spf13/cobra":                  "command line, as the program's",
+	"github.com/twmb/franz-go":                "Kafka's protocol: records and transactions",
+	"github.com/twmb/franz-go/pkg/kfake":      "in tests alone: a broker in memory",
+	"github.com/twmb/franz-go/pkg/kmsg":       "Kafka's protocol: the requests of a group, one by one",
+	"golang.org/x/sys":                        "the clock that runs on while a process is stopped",
 }}
 
 // TestModulesApart: what a module of its own brings with it is nowhere among what the program is built

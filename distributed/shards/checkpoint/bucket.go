@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -38,10 +39,13 @@ type UnusableError struct {
 
 func (e *UnusableError) Error() string { return fmt.Sprintf("checkpoints at %s: %s", e.Where, e.What) }
 
-// Open opens the Bucket at a place: a folder's path. Errors: an *UnusableError says what is wrong with it.
+// Open opens the Bucket at a place: a folder's path, or s3://BUCKET/PREFIX, with endpoint, region and credentials as Amazon's own programs
+// find them. Errors: within seconds an *UnusableError, which says what is wrong with it; that of ctx.
 func Open(ctx context.Context, where string) (Bucket, error) {
-	if scheme, _, ok := strings.Cut(where, "://"); ok {
-		return nil, &UnusableError{where, fmt.Sprintf("%s:// is not known: want the path of a folder that all processes see", scheme)}
+	if scheme, _, ok := strings.Cut(where, "://"); ok && scheme == "s3" {
+		return openObjects(ctx, where)
+	} else if ok {
+		return nil, &UnusableError{where, fmt.Sprintf("%s:// is not known: want a folder that all processes see, or s3://BUCKET/PREFIX", scheme)}
 	}
 	switch at, err := os.Stat(where); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -52,6 +56,22 @@ func Open(ctx context.Context, where string) (Bucket, error) {
 		return nil, &UnusableError{where, "that is no folder"}
 	}
 	return Folder(where), ctx.Err()
+}
+
+// Exclusive returns an *UnusableError unless b, at a place for people, makes a file with a name that nothing has, and none where something has it: a
+// bucket may write over it instead. name is that of a small file, which is made where there is none, and has made-up content.
+func Exclusive(ctx context.Context, b Bucket, where, name string) error {
+	for range 2 {
+		switch err := b.Create(ctx, name, []byte(rand.Text()+"\n")); {
+		case errors.Is(err, fs.ErrExist):
+			return nil
+		case err != nil && errors.Is(ctx.Err(), context.Canceled):
+			return ctx.Err()
+		case err != nil:
+			return &UnusableError{where, err.Error()}
+		}
+	}
+	return &UnusableError{where, "it writes over a file that is there, where it is asked to make one only if there is none (If-None-Match): of two processes both would have a partition"}
 }
 
 // In returns the Bucket of those files of b whose names begin with prefix and a slash, which it has without that.

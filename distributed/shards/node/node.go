@@ -6,10 +6,8 @@ package node
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
@@ -187,7 +185,7 @@ const nameFile = "name"
 // agree sees to it that all processes see the same checkpoints: their bucket has a name, and the log has it, too.
 func (n *Node) agree(ctx context.Context) error {
 	place := checkpoint.In(n.bucket, n.Group)
-	if err := place.Create(ctx, nameFile, []byte(rand.Text()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := checkpoint.Exclusive(ctx, place, n.Checkpoints, nameFile); err != nil {
 		return err
 	}
 	b, err := checkpoint.Load(ctx, place, nameFile)

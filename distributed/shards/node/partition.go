@@ -174,18 +174,14 @@ func (o *owner) prepare(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.log.Warn("which epoch the store on this machine is of cannot be read: that of the latest checkpoint is taken", "error", err)
 	}
-	var base *checkpoint.Manifest
-	var damaged []*checkpoint.DamagedError
 	restore := err != nil || l.Epoch != o.epoch-1
 	if restore {
 		// The order matters: without its record a store counts for nothing.
 		if err := errors.Join(remove(o.lineage()), os.RemoveAll(o.dir())); err != nil {
 			return err
 		}
-		base, damaged, err = checkpoint.RestoreLatest(ctx, place, o.dir())
-	} else {
-		base, damaged, err = checkpoint.Latest(ctx, place)
 	}
+	base, damaged, err := o.latest(ctx, place, restore)
 	for _, d := range damaged {
 		o.log.Warn("a checkpoint is left out", "error", d)
 	}
@@ -211,6 +207,34 @@ func (o *owner) prepare(ctx context.Context) error {
 		return err
 	}
 	return atomicfile.Write(o.lineage(), b)
+}
+
+// latest finds the latest checkpoint, and restores it if it is to; what fails is tried again, as in claim, unless it cannot get better. Errors:
+// checkpoint.ErrNone, a *checkpoint.LostError, that of ctx.
+func (o *owner) latest(ctx context.Context, place checkpoint.Bucket, restore bool) (base *checkpoint.Manifest, damaged []*checkpoint.DamagedError, err error) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	troubled := false
+	for {
+		if restore {
+			base, damaged, err = checkpoint.RestoreLatest(ctx, place, o.dir())
+		} else {
+			base, damaged, err = checkpoint.Latest(ctx, place)
+		}
+		var lost *checkpoint.LostError
+		if err == nil || errors.Is(err, checkpoint.ErrNone) || errors.As(err, &lost) {
+			return base, damaged, err
+		}
+		if ctx.Err() == nil && !troubled {
+			o.log.Warn("the latest checkpoint cannot be restored; it is tried again", "error", err)
+			troubled = true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
 }
 
 func remove(path string) error {
