@@ -39,13 +39,17 @@ type UnusableError struct {
 
 func (e *UnusableError) Error() string { return fmt.Sprintf("checkpoints at %s: %s", e.Where, e.What) }
 
-// Open opens the Bucket at a place: a folder's path, or s3://BUCKET/PREFIX, with endpoint, region and credentials as Amazon's own programs
-// find them. Errors: within seconds an *UnusableError, which says what is wrong with it; that of ctx.
+// Open opens the Bucket at a place: a folder's path, s3://BUCKET/PREFIX, or gs://BUCKET/PREFIX, with endpoint, region and credentials as Amazon's and Google's
+// own programs find them. Errors: within seconds an *UnusableError, which says what is wrong with it; that of ctx.
 func Open(ctx context.Context, where string) (Bucket, error) {
-	if scheme, _, ok := strings.Cut(where, "://"); ok && scheme == "s3" {
-		return openObjects(ctx, where)
-	} else if ok {
-		return nil, &UnusableError{where, fmt.Sprintf("%s:// is not known: want a folder that all processes see, or s3://BUCKET/PREFIX", scheme)}
+	if scheme, _, ok := strings.Cut(where, "://"); ok {
+		switch scheme {
+		case "s3":
+			return openObjects(ctx, where, newS3)
+		case "gs":
+			return openObjects(ctx, where, newGCS)
+		}
+		return nil, &UnusableError{where, fmt.Sprintf("%s:// is not known: want a folder that all processes see, s3://BUCKET/PREFIX or gs://BUCKET/PREFIX", scheme)}
 	}
 	switch at, err := os.Stat(where); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -71,7 +75,7 @@ func Exclusive(ctx context.Context, b Bucket, where, name string) error {
 			return &UnusableError{where, err.Error()}
 		}
 	}
-	return &UnusableError{where, "it writes over a file that is there, where it is asked to make one only if there is none (If-None-Match): of two processes both would have a partition"}
+	return &UnusableError{where, "it writes over a file that is there, where it is asked to make one only if there is none: of two processes both would have a partition"}
 }
 
 // In returns the Bucket of those files of b whose names begin with prefix and a slash, which it has without that.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,12 +17,11 @@ import (
 const (
 	openTime    = 10 * time.Second // for a store to answer at the start
 	requestTime = time.Minute      // for one request, with all tries of the store's client
-	tries       = 5                // of what these clients do not try again: a download that makes no progress, a file that is being made
+	tries       = 5                // of a request, where the service's client has no number of its own; of a download that makes no progress, and a file that is being made
 	uploads     = 2                // of a process at once: each has a part in memory
-	partSize    = 5 << 20          // of an upload, bytes: the least that S3 takes
 )
 
-// A service keeps objects by keys, as Amazon's S3 does, or who speaks its protocol. Errors say in a line what the answer says; that of
+// A service keeps objects by keys, as Amazon's S3 and Google Cloud Storage do, or who speaks their protocols. Errors say in a line what the answer says; that of
 // an object which is not there wraps fs.ErrNotExist.
 type service interface {
 	// create makes a small object. The error wraps fs.ErrExist where there is one, errConflict where another one is just being made.
@@ -37,20 +38,35 @@ type service interface {
 type object struct {
 	io.ReadCloser
 	version string
-	size    int64 // of all of it
+	size    int64  // of all of it
+	sum     string // its CRC-32C, as checksum writes it; "": the service does not say
 }
 
-var errConflict = errors.New("it is being made by somebody else")
+var (
+	errConflict = errors.New("it is being made by somebody else")
+	errReplaced = errors.New("it was replaced while it was read")
+	errNoBucket = errors.New("there is no such bucket")
+)
+
+// wholeOf returns the size of an object of which the bytes from at on were asked for, by the Content-Range of the answer: bytes 10-99/100.
+func wholeOf(contentRange string, at int64) (size int64, err error) {
+	begins, whole, ok := strings.Cut(contentRange, "/")
+	if size, err = strconv.ParseInt(whole, 10, 64); !ok || err != nil || !strings.HasPrefix(begins, fmt.Sprintf("bytes %d-", at)) {
+		return 0, fmt.Errorf("asked for the bytes from %d on, the server sent %q", at, contentRange)
+	}
+	return size, nil
+}
 
 // objects is a Bucket of those objects of a service whose keys begin with a prefix.
 type objects struct {
 	service
-	prefix string // "", or it ends in a slash
-	slots  chan struct{}
+	prefix   string // "", or it ends in a slash
+	slots    chan struct{}
+	patience time.Duration // with a download that brings nothing
 }
 
-// openObjects opens what a place says, s3://BUCKET/PREFIX, and sees whether it may be read.
-func openObjects(ctx context.Context, where string) (Bucket, error) {
+// openObjects opens what a place says, SCHEME://BUCKET/PREFIX, in a service that begin connects to, and sees whether it may be read.
+func openObjects(ctx context.Context, where string, begin func(ctx context.Context, bucket string) (service, error)) (Bucket, error) {
 	unusable := func(what string) error { return &UnusableError{where, strings.Join(strings.Fields(what), " ")} }
 	scheme, rest, _ := strings.Cut(where, "://")
 	bucket, prefix, _ := strings.Cut(rest, "/")
@@ -60,11 +76,11 @@ func openObjects(ctx context.Context, where string) (Bucket, error) {
 	if prefix = strings.TrimPrefix(path.Clean("/"+prefix), "/"); prefix != "" {
 		prefix += "/"
 	}
-	o := &objects{prefix: prefix, slots: make(chan struct{}, uploads)}
+	o := &objects{prefix: prefix, slots: make(chan struct{}, uploads), patience: requestTime}
 	in, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	var err error
-	if o.service, err = newS3(in, bucket); err == nil {
+	if o.service, err = begin(in, bucket); err == nil {
 		err = o.list(in, prefix, 1, func(string) bool { return false })
 	}
 	switch {
@@ -164,13 +180,21 @@ func (e *exactly) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
+// ended returns an error unless r ends here.
+func ended(r io.Reader) error {
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
+		return err
+	}
+	return nil
+}
+
 // Get implements Bucket. Where a connection is cut, or brings nothing for long, what is left of the same object is asked for.
 func (o *objects) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	key, err := o.key(name)
 	if err != nil {
 		return nil, err
 	}
-	d := &download{ctx: ctx, from: o.service, key: key}
+	d := &download{ctx: ctx, from: o.service, key: key, patience: o.patience}
 	if err := d.open(); err != nil {
 		return nil, named(name, err)
 	}
@@ -179,24 +203,26 @@ func (o *objects) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // A download reads an object, by several requests if need be.
 type download struct {
-	ctx    context.Context // of Get: the reader is part of that call
-	from   service
-	key    string
-	at     int64
-	object object
-	silent *time.Timer // ends the request when it brings nothing for long
-	cancel context.CancelFunc
-	failed int // tries since bytes came
+	ctx      context.Context // of Get: the reader is part of that call
+	from     service
+	key      string
+	at       int64
+	object   object
+	sum      uint32 // of what was read
+	patience time.Duration
+	silent   *time.Timer // ends the request when it brings nothing for so long
+	cancel   context.CancelFunc
+	failed   int // tries since bytes came
 }
 
 func (d *download) open() error {
 	ctx, cancel := context.WithCancel(d.ctx)
-	silent := time.AfterFunc(requestTime, cancel)
+	silent := time.AfterFunc(d.patience, cancel)
 	o, err := d.from.open(ctx, d.key, d.at, d.object.version)
 	if err != nil {
 		silent.Stop()
 		cancel()
-		return err
+		return d.failure(err)
 	}
 	if d.object.version != "" && o.version != d.object.version { // a server may not know of conditions
 		silent.Stop()
@@ -208,9 +234,20 @@ func (d *download) open() error {
 	return nil
 }
 
+// failure returns the error of a request: if the timer has ended that, the caller's context has not.
+func (d *download) failure(err error) error {
+	if errors.Is(err, context.Canceled) && d.ctx.Err() == nil {
+		return fmt.Errorf("nothing came for %v", d.patience)
+	}
+	return err
+}
+
 func (d *download) Read(p []byte) (int, error) {
 	for {
 		if d.at >= d.object.size {
+			if want := d.object.sum; want != "" && want != checksum(d.sum) {
+				return 0, fmt.Errorf("the server says that its checksum is %s, and that of what it sent is %s", want, checksum(d.sum))
+			}
 			return 0, io.EOF
 		}
 		var n int
@@ -222,11 +259,12 @@ func (d *download) Read(p []byte) (int, error) {
 			}
 		}
 		if err == nil {
-			d.silent.Reset(requestTime)
+			d.silent.Reset(d.patience)
 			n, err = d.object.Read(p[:min(int64(len(p)), d.object.size-d.at)])
 		}
 		if n > 0 {
 			d.at += int64(n)
+			d.sum = crc32.Update(d.sum, castagnoli, p[:n])
 			d.failed = 0
 			return n, nil // what failed fails again
 		}
@@ -238,16 +276,13 @@ func (d *download) Read(p []byte) (int, error) {
 		}
 		d.Close()
 		if d.failed++; d.failed >= tries || d.ctx.Err() != nil {
-			return 0, fmt.Errorf("after %d of %d bytes: %w", d.at, d.object.size, err)
+			return 0, fmt.Errorf("after %d of %d bytes: %w", d.at, d.object.size, d.failure(err))
 		}
 		if e := wait(d.ctx, d.failed); e != nil {
 			return 0, e
 		}
 	}
 }
-
-// errReplaced tells that an object is not any more what of it was read.
-var errReplaced = errors.New("it was replaced while it was read")
 
 func (d *download) Close() error {
 	if d.cancel == nil {

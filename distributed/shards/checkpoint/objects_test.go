@@ -23,11 +23,23 @@ import (
 
 // A cloud is a server on loopback that speaks the protocol of a service, with a bucket "bucket", and that may do wrong.
 type cloud struct {
-	scheme string
-	mu     sync.Mutex
-	wrong  func(w http.ResponseWriter, r *http.Request, right http.Handler) // nil: nothing is wrong
-	right  http.Handler
-	asked  map[string]int // requests by method
+	scheme  string
+	found   string                // variable of the environment that says where it is
+	refuse  string                // answer with status 403 that says: not for you
+	heedNot func(r *http.Request) // has it not see the condition of a request
+	mu      sync.Mutex
+	wrong   func(w http.ResponseWriter, r *http.Request, right http.Handler) // nil: nothing is wrong
+	right   http.Handler
+	asked   map[string]int // requests by method
+}
+
+// start has it listen until the test ends.
+func (c *cloud) start(t *testing.T) *cloud {
+	c.asked = map[string]int{}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	t.Setenv(c.found, server.URL)
+	return c
 }
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -63,27 +75,28 @@ func startS3(t *testing.T) *cloud {
 	if err := backend.CreateBucket("bucket"); err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{scheme: "s3", right: gofakes3.New(backend).Server(), asked: map[string]int{}}
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_S3": server.URL, "AWS_REGION": "", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"AWS_REGION": "", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
 	} {
 		t.Setenv(name, value)
 	}
-	return c
+	c := &cloud{scheme: "s3", found: "AWS_ENDPOINT_URL_S3", right: gofakes3.New(backend).Server()}
+	c.refuse = `<Error><Code>AccessDenied</Code><Message>not for you</Message></Error>`
+	c.heedNot = func(r *http.Request) { r.Header.Del("If-None-Match") }
+	return c.start(t)
 }
 
 // eachCloud runs a test with a server of each kind.
 func eachCloud(t *testing.T, test func(t *testing.T, c *cloud)) {
 	t.Run("s3", func(t *testing.T) { test(t, startS3(t)) })
+	t.Run("gs", func(t *testing.T) { test(t, startGCS(t)) })
 }
 
-// eachBucket runs a test on a bucket of each kind.
+// eachBucket runs a test on a bucket of each kind, and on one of a server that others have written.
 func eachBucket(t *testing.T, test func(t *testing.T, b Bucket)) {
 	t.Run("folder", func(t *testing.T) { test(t, Folder(scratch(t))) })
 	eachCloud(t, func(t *testing.T, c *cloud) { test(t, c.bucket(t)) })
+	t.Run("fake-gcs-server", func(t *testing.T) { test(t, startFakeGCS(t).bucket(t)) })
 }
 
 func noise(n int) []byte {
@@ -99,7 +112,7 @@ func TestBucket(t *testing.T) {
 		if got := listed(ctx, t, b, ""); got != nil {
 			t.Errorf("a new one has %v", got)
 		}
-		for _, size := range []int{0, 1, 1 << 16, partSize, partSize + 1, 2*partSize + 7} {
+		for _, size := range []int{0, 1, 1 << 16, partSize, partSize + 1, 2*partSize + 7, gcsPart, gcsPart + 1, 2*gcsPart + 7} {
 			want := noise(size)
 			for range 2 { // in the place of what has the name
 				if err := b.Put(ctx, "d/file", int64(size), bytes.NewReader(want)); err != nil {
@@ -110,11 +123,11 @@ func TestBucket(t *testing.T) {
 				t.Errorf("%d bytes: %d came back, %v", size, len(got), err)
 			}
 		}
-		for _, size := range []int64{3, 2*partSize + 1, 3 * partSize} { // it is not what was said
-			if err := b.Put(ctx, "short", size, bytes.NewReader(noise(2*partSize + 2)[:min(size-1, 2*partSize+2)])); err == nil {
+		for _, size := range []int{3, 2*partSize + 1, 3 * partSize, gcsPart + 1, 2 * gcsPart} { // it is not what was said
+			if err := b.Put(ctx, "short", int64(size), bytes.NewReader(noise(size-1))); err == nil {
 				t.Errorf("of %d bytes one was missing", size)
 			}
-			if err := b.Put(ctx, "long", size, bytes.NewReader(noise(3*partSize + 1)[:size+1])); err == nil {
+			if err := b.Put(ctx, "long", int64(size), bytes.NewReader(noise(size+1))); err == nil {
 				t.Errorf("of %d bytes there was one more", size)
 			}
 		}
@@ -168,7 +181,7 @@ func TestBucket(t *testing.T) {
 
 // TestManyFiles: all files are listed, of which a service lists 1,000 at once, and those alone that begin so; who wants no more gets no more.
 func TestManyFiles(t *testing.T) {
-	eachBucket(t, func(t *testing.T, b Bucket) {
+	test := func(t *testing.T, b Bucket) {
 		var all sync.WaitGroup
 		for k := range 8 {
 			all.Go(func() {
@@ -194,7 +207,9 @@ func TestManyFiles(t *testing.T) {
 		if err := b.List(t.Context(), "", func(string) bool { seen++; return seen < 5 }); err != nil || seen != 5 {
 			t.Errorf("%d were seen, %v", seen, err)
 		}
-	})
+	}
+	t.Run("folder", func(t *testing.T) { test(t, Folder(scratch(t))) })
+	eachCloud(t, func(t *testing.T, c *cloud) { test(t, c.bucket(t)) })
 }
 
 // TestCreateRace: of several who make a file at once one makes it.
@@ -225,7 +240,7 @@ func TestCreateRace(t *testing.T) {
 
 // brings reports whether a request brings the content of an object.
 func brings(r *http.Request) bool {
-	return r.Method == http.MethodPut
+	return r.Method == http.MethodPut || r.Method == http.MethodPost
 }
 
 // TestLostAnswer: a file that is made by a request whose answer is lost is the caller's all the same, and nobody else's.
@@ -274,7 +289,7 @@ func TestLostAnswer(t *testing.T) {
 			}
 			right.ServeHTTP(w, r)
 		})
-		want := noise(3*partSize + 5)
+		want := noise(2*gcsPart + 5)
 		if err := b.Put(t.Context(), "large", int64(len(want)), bytes.NewReader(want)); err != nil {
 			t.Fatal(err)
 		}
@@ -344,6 +359,50 @@ func TestCutDownload(t *testing.T) {
 	})
 }
 
+// TestSilentDownload: a download that brings nothing for long is asked for again, and its end is no end of the caller's context.
+func TestSilentDownload(t *testing.T) {
+	eachCloud(t, func(t *testing.T, c *cloud) {
+		b := c.bucket(t).(*objects)
+		want := noise(1 << 20)
+		if err := b.Put(t.Context(), "f", int64(len(want)), bytes.NewReader(want)); err != nil {
+			t.Fatal(err)
+		}
+		b.patience = 200 * time.Millisecond
+		silent := func(w http.ResponseWriter, r *http.Request, right http.Handler) {
+			right.ServeHTTP(&staller{cutter{w, 100_000}, r.Context()}, r)
+		}
+		c.goWrong(silent)
+		r, err := b.Get(t.Context(), "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if _, err := io.ReadFull(r, make([]byte, 150_000)); err != nil {
+			t.Fatal(err)
+		}
+		c.goWrong(func(w http.ResponseWriter, r *http.Request, right http.Handler) { <-r.Context().Done() })
+		if _, err := io.ReadAll(r); errors.Is(err, context.Canceled) || err == nil || !strings.Contains(err.Error(), "nothing came for 200ms") {
+			t.Error(err)
+		}
+	})
+}
+
+// A staller sends no more after so many bytes of an answer.
+type staller struct {
+	cutter
+	ctx context.Context // of the request
+}
+
+func (s *staller) Write(p []byte) (int, error) {
+	defer func() {
+		if recover() != nil {
+			<-s.ctx.Done()
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	return s.cutter.Write(p)
+}
+
 // TestUnusable: what is wrong with a bucket is told at once, in a line.
 func TestUnusable(t *testing.T) {
 	says := func(t *testing.T, err error, want string) {
@@ -362,22 +421,17 @@ func TestUnusable(t *testing.T) {
 		b := c.bucket(t)
 		c.goWrong(func(w http.ResponseWriter, r *http.Request, right http.Handler) {
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprint(w, `<Error><Code>AccessDenied</Code><Message>not for you</Message></Error>`)
+			fmt.Fprint(w, c.refuse)
 		})
 		_, err = Open(t.Context(), c.scheme+"://bucket")
 		says(t, err, "not for you")
 		says(t, Exclusive(t.Context(), b, c.scheme+"://bucket", "name"), "not for you")
 		c.goWrong(func(w http.ResponseWriter, r *http.Request, right http.Handler) { // as of a server that has never heard of conditions
-			r.Header.Del("If-None-Match")
+			c.heedNot(r)
 			right.ServeHTTP(w, r)
 		})
 		says(t, Exclusive(t.Context(), b, c.scheme+"://bucket", "name"), "writes over a file")
-		c.goWrong(func(w http.ResponseWriter, r *http.Request, right http.Handler) {
-			w.WriteHeader(http.StatusNotImplemented)
-			fmt.Fprint(w, `<Error><Code>NotImplemented</Code><Message>A header is not implemented.</Message></Error>`)
-		})
-		says(t, Exclusive(t.Context(), b, c.scheme+"://bucket", "name"), "cannot make a file on condition")
-		t.Setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1")
+		t.Setenv(c.found, "http://127.0.0.1:1")
 		_, err = Open(t.Context(), c.scheme+"://bucket")
 		says(t, err, "127.0.0.1:1: connect: connection refused")
 		canceled, cancel := context.WithCancel(t.Context())
@@ -389,13 +443,17 @@ func TestUnusable(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 	})
-	startS3(t)
+	c := startS3(t)
+	b := c.bucket(t)
+	c.goWrong(func(w http.ResponseWriter, r *http.Request, right http.Handler) {
+		w.WriteHeader(http.StatusNotImplemented)
+		fmt.Fprint(w, `<Error><Code>NotImplemented</Code><Message>A header is not implemented.</Message></Error>`)
+	})
+	says(t, Exclusive(t.Context(), b, "s3://bucket", "name"), "cannot make a file on condition")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	_, err := Open(t.Context(), "s3://bucket")
 	says(t, err, "no credentials are found")
-	_, err = Open(t.Context(), "gs://bucket/x")
-	says(t, err, "gs:// is not known")
 }
 
 // TestCheckpointInBucket writes checkpoints to a bucket of each kind, and goes on from there.

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -56,7 +54,7 @@ func s3Error(err error) error {
 	if errors.As(err, &api) {
 		switch {
 		case api.ErrorCode() == "NoSuchBucket":
-			return errors.New("there is no such bucket")
+			return errNoBucket
 		case api.ErrorCode() == "NoSuchKey" || api.ErrorCode() == "NotFound" || code == http.StatusNotFound:
 			return fs.ErrNotExist
 		case code == http.StatusPreconditionFailed:
@@ -90,8 +88,10 @@ func (b *s3Bucket) putObject(ctx context.Context, key string, content []byte, if
 	return nil
 }
 
-// mostParts is how many parts an upload may have.
-const mostParts = 10_000
+const (
+	partSize  = 5 << 20 // of an upload, bytes: the least that S3 takes
+	mostParts = 10_000  // of an upload
+)
 
 // put sends a file of one part as such, and a larger one part by part. Parts of an upload that a killed process has left nobody sees; the bucket's rules
 // may remove them.
@@ -142,14 +142,6 @@ func (b *s3Bucket) put(ctx context.Context, key string, size int64, r io.Reader)
 	return nil
 }
 
-// ended returns an error unless r ends here.
-func ended(r io.Reader) error {
-	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
-		return err
-	}
-	return nil
-}
-
 func (b *s3Bucket) begin(ctx context.Context, key string) (upload *string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -190,14 +182,12 @@ func (b *s3Bucket) open(ctx context.Context, key string, at int64, version strin
 	}
 	size := aws.ToInt64(out.ContentLength)
 	if at > 0 {
-		of := aws.ToString(out.ContentRange) // bytes 10-99/100
-		begins, whole, ok := strings.Cut(of, "/")
-		if size, err = strconv.ParseInt(whole, 10, 64); !ok || err != nil || !strings.HasPrefix(begins, fmt.Sprintf("bytes %d-", at)) {
+		if size, err = wholeOf(aws.ToString(out.ContentRange), at); err != nil {
 			out.Body.Close()
-			return object{}, fmt.Errorf("asked for the bytes from %d on, the server sent %q", at, of)
+			return object{}, err
 		}
 	}
-	return object{out.Body, aws.ToString(out.ETag), size}, nil
+	return object{ReadCloser: out.Body, version: aws.ToString(out.ETag), size: size}, nil
 }
 
 func (b *s3Bucket) list(ctx context.Context, prefix string, some int, yield func(key string) bool) error {

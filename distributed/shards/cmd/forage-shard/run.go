@@ -59,7 +59,7 @@ What it had fetched since is fetched again, and told again under the same IDs.`,
 	r.log.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&r.dir, "dir", "", "folder of this process, for the stores of its partitions")
-	f.StringVar(&r.checkpoints, "checkpoints", "", "folder that all processes see, or s3://BUCKET/PREFIX, for checkpoints")
+	f.StringVar(&r.checkpoints, "checkpoints", "", "folder that all processes see, s3://BUCKET/PREFIX or gs://BUCKET/PREFIX, for checkpoints")
 	f.StringVar(&r.config, "config", "forage.yaml", "which sites, and how, as of 'forage watch'")
 	f.StringVar(&r.name, "name", "", "of this process, as nobody else has it (default: one that is made up, and kept in --dir)")
 	f.Int32Var(&r.partitions, "partitions", 32, "into which the hosts are divided; fixed when the crawl begins")
@@ -77,7 +77,7 @@ func (r *runFlags) run(cmd *cobra.Command) error {
 	case r.dir == "":
 		return usagef("say where this process has its stores with --dir FOLDER")
 	case r.checkpoints == "":
-		return usagef("say where all processes have checkpoints with --checkpoints FOLDER|s3://BUCKET/PREFIX")
+		return usagef("say where all processes have checkpoints with --checkpoints FOLDER|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX")
 	case r.interval <= 0:
 		return usagef("--checkpoint-interval %v: want a time above zero", r.interval)
 	}

@@ -27,7 +27,7 @@ type storesFlags struct {
 
 func (s *storesFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.checkpoints, "checkpoints", "", "where the processes of the crawl have their checkpoints: a folder, or s3://BUCKET/PREFIX")
+	f.StringVar(&s.checkpoints, "checkpoints", "", "where the processes of the crawl have their checkpoints: a folder, s3://BUCKET/PREFIX or gs://BUCKET/PREFIX")
 	f.StringVar(&s.group, "group", "forage", "name of the crawl")
 	f.Int32Var(&s.partition, "partition", -1, "only this partition (-1: all)")
 }
@@ -39,7 +39,7 @@ func (s *storesFlags) several(site string) bool { return s.partition < 0 && site
 func (s *storesFlags) each(cmd *cobra.Command, site string, read func(p int32, v *store.View) error) error {
 	ctx := cmd.Context()
 	if s.checkpoints == "" {
-		return usagef("say where the checkpoints are with --checkpoints FOLDER|s3://BUCKET/PREFIX")
+		return usagef("say where the checkpoints are with --checkpoints FOLDER|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX")
 	}
 	bucket, err := checkpoint.Open(ctx, s.checkpoints)
 	if err != nil {
