@@ -31,10 +31,11 @@ type Crawl struct{ Partitions []Partition } // all, by number
 
 // A Partition is one with its latest checkpoint.
 type Partition struct {
-	Number int32
-	At     time.Time // of the checkpoint
-	place  checkpoint.Bucket
-	latest *checkpoint.Manifest
+	Number  int32
+	At      time.Time // of the checkpoint: once it is read, of that which was
+	place   checkpoint.Bucket
+	latest  *checkpoint.Manifest
+	leftOut []string // damaged checkpoints that were told of
 }
 
 // A NoCrawlError says that a bucket has nothing of a crawl of that name.
@@ -118,21 +119,26 @@ func (p *Partition) None() bool { return p.latest == nil }
 // find returns the latest checkpoint. Error: checkpoint.ErrNone; those of the bucket.
 func (p *Partition) find(ctx context.Context, note func(error)) (*checkpoint.Manifest, *State, error) {
 	m, broken, err := checkpoint.Latest(ctx, p.place)
-	for _, d := range broken {
-		note(fmt.Errorf("partition %d: a checkpoint is left out: %w", p.Number, d))
-	}
+	p.leaveOut(broken, note)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := new(State)
-	if err := json.Unmarshal(m.State, s); err != nil {
-		return nil, nil, fmt.Errorf("partition %d: what the latest checkpoint says of itself: %w", p.Number, err)
-	}
-	return m, s, nil
+	s, err := p.state(m)
+	return m, s, err
 }
 
-// Read calls read with the store of the partition, in a temporary folder that is gone when Read returns. When ctx ends, what is read of the store fails,
-// and the error is that of ctx. Errors: checkpoint.ErrNone; those of the bucket, of the file system, of read. O(bytes of the store), on the disk, too.
+// state returns what a checkpoint says of itself.
+func (p *Partition) state(m *checkpoint.Manifest) (*State, error) {
+	s := new(State)
+	if err := json.Unmarshal(m.State, s); err != nil {
+		return nil, fmt.Errorf("partition %d: what checkpoint %d of epoch %d says of itself: %w", p.Number, m.Number, m.Epoch, err)
+	}
+	return s, nil
+}
+
+// Read calls read with the store of the partition, in a temporary folder that is gone when Read returns. A checkpoint that is damaged is left out, for the
+// one before; note is told. When ctx ends, what is read of the store fails, and the error is that of ctx. Errors: checkpoint.ErrNone; a
+// *checkpoint.LostError where none is whole; those of the bucket, of the file system, of read. O(bytes of the store), on the disk, too.
 func (p *Partition) Read(ctx context.Context, note func(error), read func(*store.View) error) (err error) {
 	if p.latest == nil {
 		return checkpoint.ErrNone
@@ -165,21 +171,42 @@ func (p *Partition) Read(ctx context.Context, note func(error), read func(*store
 	return errors.Join(err, db.Close())
 }
 
-// restore makes the store of the latest checkpoint. One that was removed meanwhile, as a later one is there, makes way for that.
+// restore makes the store of the latest checkpoint that is whole, as a process does that is given the partition. One that was removed meanwhile, as a later
+// one is there, makes way for that. Errors: a *checkpoint.LostError; those of the bucket, of the file system.
 func (p *Partition) restore(ctx context.Context, dir string, note func(error)) error {
 	for {
-		err := checkpoint.Restore(ctx, p.place, p.latest, dir)
-		var damaged *checkpoint.DamagedError
-		if !errors.As(err, &damaged) {
+		m, damaged, err := checkpoint.RestoreLatest(ctx, p.place, dir)
+		var lost *checkpoint.LostError
+		if errors.As(err, &lost) { // or all that were there when it began were removed
+			m, state, e := p.find(ctx, note)
+			if e != nil || m.Epoch == p.latest.Epoch && m.Number == p.latest.Number {
+				return err
+			}
+			p.latest, p.At = m, state.At
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		m, state, e := p.find(ctx, note)
-		if e != nil {
-			return errors.Join(err, e)
-		}
-		if m.Epoch == p.latest.Epoch && m.Number == p.latest.Number {
+		state, err := p.state(m)
+		if err != nil {
 			return err
 		}
 		p.latest, p.At = m, state.At
+		p.leaveOut(damaged, note)
+		if len(damaged) > 0 {
+			note(fmt.Errorf("partition %d is read from an earlier checkpoint, of %s", p.Number, p.At.Format(time.RFC3339)))
+		}
+		return nil
+	}
+}
+
+// leaveOut tells of damaged checkpoints, of each once.
+func (p *Partition) leaveOut(damaged []*checkpoint.DamagedError, note func(error)) {
+	for _, d := range damaged {
+		if !slices.Contains(p.leftOut, d.Error()) {
+			p.leftOut = append(p.leftOut, d.Error())
+			note(fmt.Errorf("partition %d: a checkpoint is left out: %w", p.Number, d))
+		}
 	}
 }

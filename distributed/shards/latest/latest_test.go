@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,6 +119,43 @@ func TestRead(t *testing.T) {
 	p.empty()
 }
 
+// passing is a Bucket in which something else happens before a file is read for the first time.
+type passing struct {
+	checkpoint.Bucket
+	once sync.Once
+	then func()
+}
+
+func (b *passing) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	if !strings.HasSuffix(name, ".json") {
+		b.once.Do(b.then)
+	}
+	return b.Bucket.Get(ctx, name)
+}
+
+// TestPassing reads a store whose checkpoints are all removed, as there are later ones, when it has begun to.
+func TestPassing(t *testing.T) {
+	p := newPlace(t)
+	note := func(err error) { t.Error(err) }
+	p.save(0, "http://a.test/1", time.Now())
+	c, err := Open(t.Context(), &passing{Bucket: p.bucket, then: func() {
+		for i := range 3 {
+			p.save(0, fmt.Sprintf("http://a.test/%d", 2+i), time.Now())
+		}
+	}}, "crawl", note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := c.Partitions[0].Read(t.Context(), note, func(v *store.View) (err error) {
+		got, err = urls(v)
+		return err
+	}); err != nil || len(got) != 4 {
+		t.Errorf("%q, %v; want four", got, err)
+	}
+	p.empty()
+}
+
 // TestEnd ends the reading of a store.
 func TestEnd(t *testing.T) {
 	p := newPlace(t)
@@ -145,8 +185,9 @@ func TestEnd(t *testing.T) {
 // TestDamaged reads of buckets that lack what they should have.
 func TestDamaged(t *testing.T) {
 	p := newPlace(t)
-	p.save(0, "http://a.test/1", time.Now())
-	p.save(0, "http://a.test/2", time.Now())
+	first := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	p.save(0, "http://a.test/1", first)
+	p.save(0, "http://a.test/2", first.Add(time.Hour))
 	var none *NoCrawlError
 	if _, err := Open(t.Context(), p.bucket, "other", nil); !errors.As(err, &none) || !slices.Equal(none.Others, []string{"crawl"}) {
 		t.Errorf("a crawl that is not there: %v", err)
@@ -157,31 +198,78 @@ func TestDamaged(t *testing.T) {
 	if _, err := Open(t.Context(), checkpoint.Folder(filepath.Join(t.TempDir(), "none")), "crawl", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
-	// The later manifest is cut: the earlier one is taken, and that is told.
-	name := filepath.Join(string(p.bucket), "crawl/partition-00000/epoch-000001/checkpoint-000002.json")
-	if err := os.Truncate(name, 10); err != nil {
+	// Of the later one a file is missing: the earlier one is read, and that is told.
+	c, err := Open(t.Context(), p.bucket, "crawl", func(err error) { t.Error(err) })
+	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
-	c, err := Open(t.Context(), p.bucket, "crawl", func(error) { told++ })
-	if err != nil || told != 1 {
-		t.Fatalf("%v, %d told", err, told)
+	one := &c.Partitions[0]
+	earlier, _, err := checkpoint.Latest(t.Context(), &hiding{one.place, "/checkpoint-000002.json"})
+	if err != nil || earlier.Number != 1 || one.latest.Number != 2 {
+		t.Fatalf("%+v, %+v, %v", earlier, one.latest, err)
 	}
-	var got []string
-	if err := c.Partitions[0].Read(t.Context(), nil, func(v *store.View) (err error) {
-		got, err = urls(v)
-		return err
-	}); err != nil || len(got) != 1 {
-		t.Errorf("%q, %v", got, err)
-	}
-	// A table is gone: there is no later checkpoint to take.
-	file := c.Partitions[0].latest.Files[0].At
-	if err := p.bucket.Delete(t.Context(), "crawl/partition-00000/"+file); err != nil {
+	gone := ofOne(one.latest, earlier)
+	if err := one.place.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	var damaged *checkpoint.DamagedError
-	if err := c.Partitions[0].Read(t.Context(), func(error) {}, nil); !errors.As(err, &damaged) || damaged.File != file {
-		t.Errorf("without a table: %v", err)
+	var told []string
+	note := func(err error) { told = append(told, err.Error()) }
+	read := func(one *Partition) {
+		t.Helper()
+		var got []string
+		if err := one.Read(t.Context(), note, func(v *store.View) (err error) {
+			got, err = urls(v)
+			return err
+		}); err != nil || !slices.Equal(got, []string{"http://a.test/1"}) || !one.At.Equal(first) {
+			t.Errorf("%q of %v, %v", got, one.At, err)
+		}
+	}
+	read(one)
+	from := "partition 0 is read from an earlier checkpoint, of " + first.Format(time.RFC3339)
+	if want := []string{"partition 0: a checkpoint is left out: " + gone + ", of epoch-000001/checkpoint-000002.json: it is missing", from}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+	// Its manifest is cut, too: that is seen before, and told once.
+	if err := os.Truncate(filepath.Join(string(p.bucket), "crawl/partition-00000/epoch-000001/checkpoint-000002.json"), 10); err != nil {
+		t.Fatal(err)
+	}
+	told = nil
+	if c, err = Open(t.Context(), p.bucket, "crawl", note); err != nil || len(told) != 1 {
+		t.Fatalf("%v, told %q", err, told)
+	}
+	one = &c.Partitions[0]
+	read(one)
+	if len(told) != 2 || !strings.Contains(told[0], "it is not whole") || told[1] != from {
+		t.Errorf("told %q", told)
+	}
+	// The earlier one has lost a file as well: there is none left.
+	gone = one.latest.Files[0].At
+	if err := one.place.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	var lost *checkpoint.LostError
+	if err := one.Read(t.Context(), note, nil); !errors.As(err, &lost) || len(lost.Damaged) != 2 || lost.Damaged[1].File != gone {
+		t.Errorf("without any: %v", err)
 	}
 	p.empty()
+}
+
+// hiding is a Bucket which lists no file whose name ends so.
+type hiding struct {
+	checkpoint.Bucket
+	end string
+}
+
+func (h *hiding) List(ctx context.Context, prefix string, yield func(name string) bool) error {
+	return h.Bucket.List(ctx, prefix, func(name string) bool { return strings.HasSuffix(name, h.end) || yield(name) })
+}
+
+// ofOne returns a file of a checkpoint that the other one has not.
+func ofOne(m, other *checkpoint.Manifest) string {
+	for _, f := range m.Files {
+		if !slices.ContainsFunc(other.Files, func(o checkpoint.File) bool { return o.At == f.At }) {
+			return f.At
+		}
+	}
+	return ""
 }
