@@ -44,12 +44,21 @@ func TestBrowser(t *testing.T) {
 	w.sites = append(w.sites, Site{Name: "b.test", Settings: Settings{URL: "http://b.test/"}})
 	events := get[eventList](t, base+"/api/v1/events?limit=10&type=page.new")
 	keep, profile := os.Getenv("FORAGE_SCREENSHOTS"), t.TempDir() // making a profile takes as long as a page
+	_, _, several := servePartitions(t, Options{})
 	for page, path := range map[string]string{
+		"partitions": several + "/", "partition": several + "/partition-00001/", "elsewhere": several + "/sites/2.test",
 		"overview": "/", "pages": "/pages", "sites": "/sites", "site": sitePath(name), "new-site": "/sites/b.test", "hosts": "/hosts?show=all", "add": "/add",
 		"url": "/url?" + url.Values{"url": {*events.Events[0].URL}}.Encode(), "login": "/login", "error": "/sites/none",
 	} {
+		at, err := url.Parse(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, err = at.Parse(path); err != nil {
+			t.Fatal(err)
+		}
 		looks := []string{"light"}
-		if page == "overview" || page == "site" || page == "pages" {
+		if page == "overview" || page == "partitions" || page == "site" || page == "pages" {
 			looks = append(looks, "phone")
 		}
 		for _, look := range looks {
@@ -64,25 +73,25 @@ func TestBrowser(t *testing.T) {
 				defer cancel()
 				cmd := exec.CommandContext(ctx, browser, append(args, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
 					"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--user-data-dir="+profile,
-					"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--enable-logging=stderr", "--log-level=0", "--log-net-log="+log, "--timeout=5000", "--screenshot="+shot, base+path)...)
+					"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--enable-logging=stderr", "--log-level=0", "--log-net-log="+log, "--timeout=5000", "--screenshot="+shot, at.String())...)
 				cmd.WaitDelay = 5 * time.Second
 				var said bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &said, &said
 				if err := cmd.Run(); err != nil {
-					t.Fatalf("%s %s: %v\n%s", browser, path, err, said.Bytes())
+					t.Fatalf("%s %s: %v\n%s", browser, at, err, said.Bytes())
 				}
 				if info, err := os.Stat(shot); err != nil || info.Size() < 2000 {
 					t.Fatalf("no picture: %v\n%s", err, said.Bytes())
 				}
 				for _, line := range consoleLine.FindAllString(said.String(), -1) {
-					if page == "error" && strings.Contains(line, "404") { // it is told of the status of the page itself
+					if (page == "error" || page == "elsewhere") && strings.Contains(line, "404") { // it is told of the status of the page itself
 						continue
 					}
 					t.Errorf("the console says: %s", line)
 				}
 				for _, u := range requested(t, log) {
-					if !strings.HasPrefix(u, base+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "chrome") && !ofBrowser.MatchString(u) {
-						t.Errorf("%s asks for %s", path, u)
+					if !strings.HasPrefix(u, "http://"+at.Host+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "chrome") && !ofBrowser.MatchString(u) {
+						t.Errorf("%s asks for %s", at, u)
 					}
 				}
 			})

@@ -194,37 +194,43 @@ func (s *several) all(ctx context.Context) []Partition {
 
 // notHere says who has what a request asks for.
 func (s *several) notHere(w http.ResponseWriter, r *http.Request) {
-	err := s.missing(r)
+	address, err := s.missing(r)
 	if isPage(r) {
-		s.page(w, r, func(*http.Request, *uiFrame) (string, error) { return "", err })
+		s.page(w, r, func(_ *http.Request, f *uiFrame) (string, error) {
+			if address != "" {
+				f.Elsewhere = strings.TrimSuffix(address, "/") + r.URL.RequestURI()
+			}
+			return "", err
+		})
 		return
 	}
 	writeError(w, err)
 }
 
-func (s *several) missing(r *http.Request) error {
+// missing says why there is no answer. address: where the process is that has one.
+func (s *several) missing(r *http.Request) (address string, err error) {
 	p, _, ok := s.names(r)
 	if !ok {
 		if sites := r.URL.Query()["site"]; len(sites) > 0 && s.apart(sites) {
-			return huma.Error400BadRequest("these sites are of several partitions: ask for one at a time")
+			return "", huma.Error400BadRequest("these sites are of several partitions: ask for one at a time")
 		}
 		if adds[r.Method+" "+r.URL.Path] {
-			return tooMany("this process has no partition at present", "10")
+			return "", tooMany("this process has no partition at present", "10")
 		}
-		return huma.Error404NotFound("there is nothing at this path: the partitions of this process are at /api/v1/partitions, and the API of each below its path")
+		return "", huma.Error404NotFound("there is nothing at this path: the partitions of this process are at /api/v1/partitions, and the API of each below its path")
 	}
 	all := s.parts.All(r.Context())
 	if int(p) >= len(all) {
-		return huma.Error404NotFound(fmt.Sprintf("there is no partition %d: the crawl has %d", p, len(all)))
+		return "", huma.Error404NotFound(fmt.Sprintf("there is no partition %d: the crawl has %d", p, len(all)))
 	}
 	one := all[p]
 	switch {
 	case one.Owner == "" || one.State == "ended":
-		return tooMany(fmt.Sprintf("partition %d is in no process at present", p), "10")
+		return "", tooMany(fmt.Sprintf("partition %d is in no process at present", p), "10")
 	case one.Address == "":
-		return huma.Error404NotFound(fmt.Sprintf("partition %d is in process %s, whose address is not known", p, one.Owner))
+		return "", huma.Error404NotFound(fmt.Sprintf("partition %d is in process %s, whose address is not known", p, one.Owner))
 	}
-	return huma.Error404NotFound(fmt.Sprintf("partition %d is in process %s, at %s", p, one.Owner, one.Address))
+	return one.Address, huma.Error404NotFound(fmt.Sprintf("partition %d is in process %s, at %s", p, one.Owner, one.Address))
 }
 
 // ready tells whether the process can do its work.
@@ -261,7 +267,7 @@ func (s *several) overview(r *http.Request, f *uiFrame) (string, error) {
 			p.Here++
 		}
 	}
-	f.Title, f.Page = "Partitions", p
+	f.Title, f.Here, f.Page = "Partitions", "partitions", p
 	return "partitions", nil
 }
 

@@ -26,7 +26,7 @@ type parted struct {
 func (p *parted) All(context.Context) []Partition {
 	return []Partition{
 		{Partition: 0, Owner: "a", State: "crawls", Sites: 1},
-		{Partition: 1, Owner: "a", State: "crawls", Sites: 2, Pages: 1234},
+		{Partition: 1, Owner: "a", State: "crawls", Sites: 2, Pages: 1234, At: "2026-01-31T12:00:00Z"},
 		{Partition: 2, Owner: "<b>", Address: "http://b.test/", State: "crawls"},
 		{Partition: 3, State: "none"},
 	}
@@ -90,6 +90,7 @@ func TestPartitions(t *testing.T) {
 	}{
 		{"/", "", 200, "1\u202f234"},
 		{"/", "", 200, "&lt;b&gt;"},
+		{"/", "", 200, `<td><a href="/partition-00001/">1</a></td><td>this one</td>`},
 		{"/api/v1/partitions", "", 200, `"path":"/partition-00001/"`},
 		{"/api/v1/sites", "", 200, `"site":"1.test"`},
 		{"/api/v1/sites?limit=0", "", 422, "limit"},
@@ -108,6 +109,7 @@ func TestPartitions(t *testing.T) {
 		{"/partition-00001/feed.atom", "", 200, "/partition-00001/feed.atom"},
 		{"/api/v1/sites/2.test", "", 404, "partition 2 is in process <b>, at http://b.test/"},
 		{"/sites/2.test", "text/html", 404, "partition 2 is in process &lt;b&gt;, at http://b.test/"},
+		{"/sites/2.test?x=%2F", "text/html", 404, `href="http://b.test/sites/2.test?x=%2F"`},
 		{"/partition-00002/sites", "text/html", 404, "partition 2 is in process"},
 		{"/sites/3.test", "text/html", 503, "partition 3 is in no process"},
 		{"/partition-00003/api/v1/status", "", 503, "in no process"},
@@ -121,7 +123,8 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d and %q", c.path, a.status, a.body, c.status, c.want)
 		}
 	}
-	page(t, base+"/").has("2 of 4", "this one", "nobody yet")
+	page(t, base+"/").has("2 of 4", "this one", "nobody yet", "2026-01-31 12:00")
+	page(t, base+"/partition-00001/sites").has("Partition 1")
 
 	// No page of a partition leads out of it but to the overview, to what explains a URL, and to files.
 	for _, path := range []string{"/", "/sites", "/pages", "/hosts", "/add", "/url", "/sites/1.test"} {

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -47,8 +48,17 @@ var uiPages = sync.OnceValue(func() map[string]*template.Template {
 func atFuncs(at string) template.FuncMap {
 	return template.FuncMap{
 		"at":   func() template.URL { return template.URL(at) },
+		"part": func() string { return partAt(at) },
 		"site": func(name string) template.URL { return template.URL(at + sitePath(name)) },
 	}
+}
+
+// partAt names the partition whose path at is; "": it is no such path.
+func partAt(at string) string {
+	if n, err := strconv.Atoi(strings.TrimPrefix(at, "/partition-")); err == nil && PartitionPath(int32(n)) == at {
+		return "Partition " + strconv.Itoa(n)
+	}
+	return ""
 }
 
 // template returns a template: a copy, which leads to where the service is. One that was executed cannot be copied.
@@ -89,20 +99,21 @@ type uiAsset struct {
 
 // A uiFrame is what stands around each page.
 type uiFrame struct {
-	Title    string
-	Here     string // the part of the service that it belongs to
-	Notice   string // what has just been done
-	Paused   bool
-	Wait     string // why nothing is fetched
-	MayWrite bool
-	Several  bool // it is of several stores
-	LoggedIn bool
-	Last     uint64 // the last event there is: the script asks for those after it
-	Live     bool   // the page shows events as they come
-	Again    bool   // what is counted is not complete, and the page asks for itself again
-	Version  string
-	Now      time.Time
-	Page     any
+	Title     string
+	Here      string // the part of the service that it belongs to
+	Notice    string // what has just been done
+	Paused    bool
+	Wait      string // why nothing is fetched
+	MayWrite  bool
+	Several   bool   // it is of several stores
+	Elsewhere string // the page at the address of another process
+	LoggedIn  bool
+	Last      uint64 // the last event there is: the script asks for those after it
+	Live      bool   // the page shows events as they come
+	Again     bool   // what is counted is not complete, and the page asks for itself again
+	Version   string
+	Now       time.Time
+	Page      any
 }
 
 // ui registers the pages.

@@ -58,8 +58,8 @@ func webLink(u string) string {
 	return ""
 }
 
-// when is a time as people read it: what lies on another day has its date. It takes a store.Time, a time.Time, or a
-// pointer to RFC 3339 as records have it.
+// when is a time as people read it: what lies on another day has its date. It takes a store.Time, a time.Time, or
+// RFC 3339, or a pointer to that, as records have it.
 func when(t any) template.HTML {
 	at, ok := timeOf(t)
 	if !ok {
@@ -91,7 +91,9 @@ func timeOf(t any) (at time.Time, ok bool) {
 		if t == nil {
 			return at, false
 		}
-		at, err := time.Parse(time.RFC3339, *t)
+		return timeOf(*t)
+	case string:
+		at, err := time.Parse(time.RFC3339, t)
 		return at.UTC(), err == nil
 	}
 	return at, false
