@@ -179,11 +179,13 @@ func (m *Member) beat(ctx context.Context) error {
 		m.confirmed(sent, generation)
 		m.again()
 	case errors.Is(err, kerr.FencedInstanceID):
-		m.expelled()
-		return ErrTwice
+		if m.expelled(id) {
+			return ErrTwice
+		}
 	case errors.Is(err, kerr.UnknownMemberID):
-		m.expelled()
-		m.again()
+		if m.expelled(id) {
+			m.again()
+		}
 	case errors.Is(err, kerr.IllegalGeneration): // where it joins already, it hears of the next one
 		m.again()
 	}
@@ -196,17 +198,23 @@ func (m *Member) confirmed(sent lease.Instant, generation int32) {
 	m.lease.Confirmed(sent, generation)
 }
 
-// expelled notes that the process is no member.
-func (m *Member) expelled() {
+// expelled notes that the process is no member any more by that ID, and reports whether it was: an answer may be late, and the process have joined anew
+// meanwhile, by another one.
+func (m *Member) expelled(id string) bool {
 	m.telling.Lock()
 	defer m.telling.Unlock()
 	m.mu.Lock()
+	if m.id != id {
+		m.mu.Unlock()
+		return false
+	}
 	m.id, m.joined = "", 0
 	lost := m.lease.Expelled()
 	m.mu.Unlock()
 	if len(lost) > 0 {
 		m.cfg.Changed(nil, lost)
 	}
+	return true
 }
 
 // An owned list is what a member had when it joined, for who assigns.
@@ -243,7 +251,7 @@ func (m *Member) join(ctx context.Context) error {
 		err = kerr.ErrorForCode(in.ErrorCode)
 	}
 	if err != nil {
-		return m.refused(err, in)
+		return m.refused(err, id, in)
 	}
 	m.mu.Lock()
 	m.id = in.MemberID
@@ -265,7 +273,7 @@ func (m *Member) join(ctx context.Context) error {
 		err = kerr.ErrorForCode(answer.ErrorCode)
 	}
 	if err != nil {
-		return m.refused(err, nil)
+		return m.refused(err, in.MemberID, nil)
 	}
 	var mine kmsg.ConsumerMemberAssignment
 	if err := mine.ReadFrom(answer.MemberAssignment); err != nil {
@@ -288,18 +296,18 @@ func (m *Member) join(ctx context.Context) error {
 	return nil
 }
 
-// refused notes what an error of JoinGroup or SyncGroup says of the membership.
-func (m *Member) refused(err error, in *kmsg.JoinGroupResponse) error {
+// refused notes what an error of JoinGroup or SyncGroup, sent by an ID, says of the membership.
+func (m *Member) refused(err error, id string, in *kmsg.JoinGroupResponse) error {
 	switch {
 	case errors.Is(err, kerr.MemberIDRequired) && in != nil:
 		m.mu.Lock()
 		m.id = in.MemberID
 		m.mu.Unlock()
 	case errors.Is(err, kerr.FencedInstanceID):
-		m.expelled()
+		m.expelled(id)
 		return ErrTwice
 	case errors.Is(err, kerr.UnknownMemberID):
-		m.expelled()
+		m.expelled(id)
 	}
 	return err
 }

@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"forage/distributed/shards/lease"
 )
@@ -248,5 +250,38 @@ func TestTwice(t *testing.T) {
 	}
 	if has, _ := a.has(); len(has) != 0 {
 		t.Errorf("it still has %v", has)
+	}
+}
+
+// TestLateAnswer has a heartbeat answered when the process has joined anew, by another ID: neither is the new membership lost, nor does another process have the name.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []*kerr.Error{kerr.UnknownMemberID, kerr.FencedInstanceID} {
+		c := cluster(t)
+		client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		m := New(Config{
+			Client: client, Group: "g", Topic: "urls", Partitions: partitions, Instance: "a", Session: session, Terms: lease.Terms{Term: session},
+			Clock: func() lease.Instant { return time.Since(began) }, Log: slog.New(slog.DiscardHandler), Changed: func([]int32, []lease.Lost) {},
+		})
+		m.id, m.joined = "old", 1
+		c.ControlKey(int16(kmsg.Heartbeat), func(r kmsg.Request) (kmsg.Response, error, bool) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.id, m.joined = "new", 3
+			m.lease.Joined(time.Since(began), 3, []int32{1})
+			answer := r.ResponseKind().(*kmsg.HeartbeatResponse)
+			answer.ErrorCode = refusal.Code
+			return answer, nil, true
+		})
+		if err := m.beat(t.Context()); err != nil {
+			t.Errorf("%v: %v", refusal, err)
+		}
+		if has := m.lease.Partitions(); m.id != "new" || len(has) != 1 {
+			t.Errorf("%v: it is member %q, and has %v", refusal, m.id, has)
+		}
 	}
 }

@@ -16,7 +16,13 @@ func Read(ctx context.Context, client *kgo.Client, topic string, yield func(*kgo
 	if err != nil {
 		return err
 	}
+	return readTo(ctx, client, topic, extents, yield)
+}
+
+// readTo reads extents of a topic. What they had last may be gone meanwhile, by the topic's retention: a later record ends them, too.
+func readTo(ctx context.Context, client *kgo.Client, topic string, extents map[int32]extent, yield func(*kgo.Record) error) error {
 	left := 0
+	read := map[int32]bool{} // partitions, to the end
 	from := map[int32]kgo.Offset{}
 	for p, e := range extents {
 		if e.first < e.next {
@@ -40,11 +46,12 @@ func Read(ctx context.Context, client *kgo.Client, topic string, yield func(*kgo
 		var failed error
 		fetches.EachRecord(func(r *kgo.Record) {
 			end := extents[r.Partition]
+			if r.Offset >= end.next-1 && !read[r.Partition] {
+				read[r.Partition] = true
+				left--
+			}
 			if r.Offset >= end.next || failed != nil {
 				return
-			}
-			if r.Offset == end.next-1 {
-				left--
 			}
 			if !r.Attrs.IsControl() {
 				failed = yield(r)
@@ -101,12 +108,13 @@ func ends(ctx context.Context, client *kgo.Client, topic string) (map[int32]exte
 	return all, nil
 }
 
-// Statuses returns how each of n partitions is, as its owner said last; nil: nobody yet.
+// Statuses returns how each of n partitions is, as its owner said last, of several the one with the latest epoch: one that has lost it may say so later than
+// the next one speaks. nil: nobody yet.
 func Statuses(ctx context.Context, client *kgo.Client, names Names, n int32) ([]*Status, error) {
 	all := make([]*Status, n)
 	err := Read(ctx, client, names.Control, func(r *kgo.Record) error {
 		var s Status
-		if err := json.Unmarshal(r.Value, &s); err == nil && string(r.Key) == string(s.Key()) && s.Partition >= 0 && s.Partition < n {
+		if err := json.Unmarshal(r.Value, &s); err == nil && string(r.Key) == string(s.Key()) && s.Partition >= 0 && s.Partition < n && (all[s.Partition] == nil || s.Epoch >= all[s.Partition].Epoch) {
 			all[s.Partition] = &s // what is none is of a later release, or another key
 		}
 		return nil

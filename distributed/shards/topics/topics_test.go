@@ -1,13 +1,16 @@
 package topics
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TestPartition divides hosts, and sites, by their registered domains. The numbers are those of another implementation of XXH64, and stay what they are for the life of a crawl.
@@ -92,7 +95,7 @@ func TestStatuses(t *testing.T) {
 	if err := PutFolder(t.Context(), in, names, "name"); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []Status{{Partition: 1, Owner: "a"}, {Partition: 2, Owner: "a"}, {Partition: 1, Owner: "b", Address: "http://b.test/"}, {Partition: 3, Owner: "of another crawl"}} {
+	for _, s := range []Status{{Partition: 1, Owner: "a", Epoch: 1}, {Partition: 2, Owner: "a"}, {Partition: 1, Owner: "b", Address: "http://b.test/", Epoch: 2}, {Partition: 1, Owner: "a", Epoch: 1, State: "ended"}, {Partition: 3, Owner: "of another crawl"}} {
 		b, err := json.Marshal(&s)
 		if err != nil {
 			t.Fatal(err)
@@ -110,5 +113,34 @@ func TestStatuses(t *testing.T) {
 	}
 	if name, err := Folder(t.Context(), in, names); name != "name" || err != nil {
 		t.Errorf("the checkpoints are %q, %v", name, err)
+	}
+}
+
+// TestReadGone reads a topic of which what was there is gone before it is read.
+func TestReadGone(t *testing.T) {
+	in, names := client(t)
+	seed := func(path string) {
+		t.Helper()
+		if err := Seed(t.Context(), in, names, 3, []URL{{URL: "https://a.test/" + path}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed("1")
+	seed("2")
+	p := PartitionOf("a.test", 3)
+	r := kmsg.NewPtrDeleteRecordsRequest()
+	topic := kmsg.NewDeleteRecordsRequestTopic()
+	one := kmsg.NewDeleteRecordsRequestTopicPartition()
+	one.Partition, one.Offset = p, 2
+	topic.Topic, topic.Partitions = names.URLs, append(topic.Partitions, one)
+	r.Topics, r.TimeoutMillis = append(r.Topics, topic), 10_000
+	if answer, err := r.RequestWith(t.Context(), in); err != nil || answer.Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	seed("3")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := readTo(ctx, in, names.URLs, map[int32]extent{p: {0, 2}}, func(r *kgo.Record) error { return fmt.Errorf("%s was not there", r.Value) }); err != nil {
+		t.Error(err)
 	}
 }

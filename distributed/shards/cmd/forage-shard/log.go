@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"forage/distributed/shards/node"
@@ -41,6 +43,10 @@ func (l *logFlags) open(ctx context.Context, opts ...kgo.Opt) (*kgo.Client, topi
 		return nil, names, 0, usagef("%w at %s: %w", node.ErrBroker, strings.Join(l.brokers, ","), err)
 	}
 	n, err := topics.Partitions(ctx, client, names)
+	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		client.Close()
+		return nil, names, 0, err
+	}
 	if err != nil {
 		client.Close()
 		return nil, names, 0, usagef("there is no crawl of the name %q: %w; 'forage-shard run' begins one", l.group, err)

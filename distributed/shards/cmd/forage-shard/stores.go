@@ -57,10 +57,10 @@ func (s *storesFlags) each(cmd *cobra.Command, site string, read func(p int32, v
 	s.partitions = len(crawl.Partitions)
 	n := int32(s.partitions)
 	chosen := crawl.Partitions
-	if s.partition >= n || s.partition < -1 {
+	if n > 0 && s.partition >= n || s.partition < -1 {
 		return usagef("--partition %d: the crawl has partitions 0 to %d", s.partition, n-1)
 	}
-	if s.partition >= 0 {
+	if s.partition >= 0 && n > 0 {
 		chosen = chosen[s.partition:][:1]
 	} else if site != "" && n > 0 {
 		chosen = chosen[topics.PartitionOf(site, n):][:1]
