@@ -60,6 +60,10 @@ type Config struct {
 	// for the life of the store, and is called from several goroutines. nil: no host does.
 	Elsewhere func(host string) bool
 
+	// Spend is asked before each request for a document or a requisite, between answers, by the loop: 0 lets it be made, and counts it; else nothing is asked of the host
+	// for that long. Those of Loop alone are asked where that is given. nil: all may be made.
+	Spend func() time.Duration
+
 	Fetch    fetch.Config  // how single requests are made
 	Parallel int           // requests at once over all hosts; 0: 64
 	Delay    time.Duration // least gap between two requests to a host, even where its site asks for less; 0: DefaultDelay; below 0: what sites ask for alone

@@ -301,6 +301,12 @@ func (l *Loop) handOut(now time.Time) {
 				continue
 			}
 		}
+		if l.cfg.Spend != nil && (it.isDocument() || it.work == fetchNeed) {
+			if wait := l.cfg.Spend(); wait > 0 {
+				l.queue.Postpone(id, it, now, wait)
+				continue
+			}
+		}
 		j := &job{host: h, item: it, first: h.strange}
 		c.request(j)
 		c.record(j)
