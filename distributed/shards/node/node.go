@@ -41,8 +41,9 @@ type Config struct {
 	Interval    time.Duration // between checkpoints
 	Session     time.Duration // after which a process that is silent loses its partitions
 	Longest     time.Duration // a request; at least what Crawl.Fetch.Timeout says
+	MaxTotal    int64         // fetches of all partitions, for the life of the crawl; 0: no limit
 	Watch       *watch.Config // which sites, how often; the same for all processes
-	Crawl       crawl.Config  // how to fetch; Dir, Loop, Elsewhere and Fetch.Permit are the node's own
+	Crawl       crawl.Config  // how to fetch; Dir, Loop, Elsewhere, Spend and Fetch.Permit are the node's own
 	Log         *slog.Logger
 
 	Listener net.Listener // where the partitions of the process are served; nil: nowhere. Run closes it once it has begun to serve
@@ -58,6 +59,7 @@ type Node struct {
 	member *group.Member
 	client *kgo.Client // for the group, statuses, and seeds
 	budget *budget
+	total  *allotment // of MaxTotal; nil: there is no limit
 	said   said
 	shown  *metrics.Several
 
@@ -71,6 +73,8 @@ func (c *Config) Check() error {
 	switch {
 	case c.Partitions < 1 || c.Partitions > 10_000:
 		return fmt.Errorf("%d partitions: want 1 to 10000", c.Partitions)
+	case c.MaxTotal < 0:
+		return fmt.Errorf("%d fetches in all: want 1 at least, or 0 for no limit", c.MaxTotal)
 	case c.Session < 2*time.Second:
 		return fmt.Errorf("a session of %v: want 2s at least", c.Session)
 	case c.Longest < c.Crawl.Fetch.Timeout:
@@ -109,6 +113,8 @@ func Run(ctx context.Context, cfg Config) error {
 	cfg.Log.Info("takes part", "name", cfg.Name, "group", cfg.Group, "partitions", cfg.Partitions)
 	fetching := cfg.Crawl
 	fetching.Fetch.Permit = n.permit
+	end := n.share(&fetching)
+	defer end()
 	if n.loop, err = crawl.NewLoop(fetching); err != nil {
 		return err
 	}

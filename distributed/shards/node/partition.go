@@ -420,6 +420,10 @@ func (o *owner) tell(ctx context.Context, state string) {
 		a := o.node.budget.allotted(o.p, limit)
 		s.Allotted = &a
 	}
+	if total := o.node.total; total != nil {
+		taken := total.seen()
+		s.MaxTotal, s.Taken = o.node.MaxTotal, &taken
+	}
 	if at := o.checkpoint.Load(); at != nil {
 		s.Checkpoint = *at
 	}

@@ -68,14 +68,16 @@ type Status struct {
 	Sites      int64  `json:"sites"`
 	Pages      int64  `json:"pages"`
 	Queued     int64  `json:"queued"`
-	Received   int64  `json:"received"`           // URLs from other partitions that were taken in by this owner
-	NoSite     int64  `json:"no_site"`            // of these, such as belong to no site that is watched
-	Sent       int64  `json:"sent"`               // URLs to other partitions
-	Told       uint64 `json:"told"`               // events that are in the log
-	Offset     int64  `json:"offset"`             // up to where URLs are taken in
-	LagMillis  int64  `json:"lag_ms"`             // from the log into the store, of 99 in 100 of the last thousand
-	Checkpoint string `json:"checkpoint"`         // when the last one was written; "": none yet
-	Allotted   *int   `json:"allotted,omitempty"` // of limits.fetches_per_day; nil: there is no limit
+	Received   int64  `json:"received"`            // URLs from other partitions that were taken in by this owner
+	NoSite     int64  `json:"no_site"`             // of these, such as belong to no site that is watched
+	Sent       int64  `json:"sent"`                // URLs to other partitions
+	Told       uint64 `json:"told"`                // events that are in the log
+	Offset     int64  `json:"offset"`              // up to where URLs are taken in
+	LagMillis  int64  `json:"lag_ms"`              // from the log into the store, of 99 in 100 of the last thousand
+	Checkpoint string `json:"checkpoint"`          // when the last one was written; "": none yet
+	Allotted   *int   `json:"allotted,omitempty"`  // of limits.fetches_per_day; nil: there is no limit
+	MaxTotal   int64  `json:"max_total,omitempty"` // fetches of all partitions; 0: there is no limit
+	Taken      *int64 `json:"taken,omitempty"`     // of MaxTotal, by all processes, as the owner saw last; nil: there is no limit
 }
 
 // Key returns the key of a status in the topic.

@@ -665,6 +665,7 @@ func TestBadInput(t *testing.T) {
 		{"--brokers", "127.0.0.1:1", "no broker of Kafka's protocol answers at 127.0.0.1:1"},
 		{"--brokers", "127.0.0.1" + tr.web.addr, "no broker of Kafka's protocol answers"},
 		{"--partitions", "7", "has 6 partitions, want 7"},
+		{"--max-total", "-1", "--max-total wants 0 or more"},
 		{"--partitions", "0", "0 partitions: want 1 to 10000"},
 		{"--checkpoints", tr.path("elsewhere"), "not the checkpoints that the other processes"},
 		{"--checkpoints", tr.path("nowhere"), "it has to be there"},

@@ -38,6 +38,7 @@ type runFlags struct {
 	replicas    int16
 	session     time.Duration
 	interval    time.Duration
+	total       int64
 	private     []string
 	listen      string
 	verbose     bool
@@ -66,6 +67,7 @@ What it had fetched since is fetched again, and told again under the same IDs.`,
 	f.Int16Var(&r.replicas, "replicas", -1, "of topics that are made (-1: as the broker says)")
 	f.DurationVar(&r.session, "session", 10*time.Second, "after which a process that is silent loses its partitions")
 	f.DurationVar(&r.interval, "checkpoint-interval", 5*time.Minute, "between checkpoints of a partition")
+	f.Int64Var(&r.total, "max-total", 0, "fetches of all processes, for the life of the crawl (0: no limit)")
 	f.StringSliceVar(&r.private, "allow-private", nil, "address ranges that may be fetched although they are not public, such as 127.0.0.0/8")
 	f.StringVar(&r.listen, "listen", "", "address and port at which the partitions of this process are served as 'forage watch' serves its store (default: nowhere; listen: of the file is for one process); port 0: a free one")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "tell which partitions come and go")
@@ -78,6 +80,8 @@ func (r *runFlags) run(cmd *cobra.Command) error {
 		return usagef("say where this process has its stores with --dir FOLDER")
 	case r.checkpoints == "":
 		return usagef("say where all processes have checkpoints with --checkpoints FOLDER|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX")
+	case r.total < 0:
+		return usagef("--max-total wants 0 or more")
 	case r.interval <= 0:
 		return usagef("--checkpoint-interval %v: want a time above zero", r.interval)
 	}
@@ -186,7 +190,7 @@ func (r *runFlags) read() (*node.Config, error) {
 	}
 	return &node.Config{
 		Dir: r.dir, Checkpoints: r.checkpoints, Brokers: r.log.brokers, Group: r.log.group, Partitions: r.partitions, Replicas: r.replicas,
-		Interval: r.interval, Session: r.session, Longest: f.Timeout, Watch: c,
+		Interval: r.interval, Session: r.session, Longest: f.Timeout, MaxTotal: r.total, Watch: c,
 		Crawl: crawl.Config{Fetch: f, Parallel: c.Fetch.Parallel, Delay: -1, MaxKept: c.Fetch.MaxKept, Keep: c.Fetch.Keep},
 	}, nil
 }

@@ -53,16 +53,24 @@ func printStatus(cmd *cobra.Command, all []*topics.Status) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "partition\towner\tepoch\tstate\tsites\tpages\tqueued\treceived\tsent\tevents\tcheckpoint\ttold\tserves at\t")
 	var sum topics.Status
+	latest := "" // of what is said of MaxTotal
 	for p, s := range all {
 		if s == nil {
 			fmt.Fprintf(w, "%d\t\t\tnobody yet\t\t\t\t\t\t\t\t\t\t\n", p)
 			continue
 		}
 		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t\n", p, s.Owner, s.Epoch, s.State, s.Sites, s.Pages, s.Queued, s.Received, s.Sent, s.Told, ago(s.Checkpoint), ago(s.At), s.Address)
+		if s.Taken != nil && s.At >= latest {
+			latest, sum.MaxTotal, sum.Taken = s.At, s.MaxTotal, s.Taken
+		}
 		sum.Sites, sum.Pages, sum.Queued, sum.Received, sum.Sent, sum.Told = sum.Sites+s.Sites, sum.Pages+s.Pages, sum.Queued+s.Queued, sum.Received+s.Received, sum.Sent+s.Sent, sum.Told+s.Told
 	}
 	fmt.Fprintf(w, "all\t\t\t\t%d\t%d\t%d\t%d\t%d\t%d\t\t\t\t\n", sum.Sites, sum.Pages, sum.Queued, sum.Received, sum.Sent, sum.Told)
-	return w.Flush()
+	if err := w.Flush(); err != nil || sum.Taken == nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%d of --max-total %d are taken\n", *sum.Taken, sum.MaxTotal)
+	return err
 }
 
 // ago tells how long ago something was.
