@@ -38,8 +38,8 @@ const talliesKept = 50
 var errOvertaken = errors.New("others have changed the tally many times meanwhile")
 
 // Change adds to the tally what by says of it, and returns what it is then. by may be called several times, the last of which counts; 0 adds
-// nothing, and nothing is written. After an error the tally may be changed, or not: who wanted to take something has none of it, and who gave something back has given
-// it back. Costs five requests to the bucket, more where others change it at the same time.
+// nothing, and nothing is written. After an error the tally may be changed, or not: who wanted to take something has none of it, and who gave
+// something back has given it back. Costs five requests to the bucket, more where others change it at the same time.
 func (t *Tally) Change(ctx context.Context, by func(taken int64) int64) (taken int64, err error) {
 	var known uint64 // a file that is there, whatever a list says that is late
 	for {

@@ -174,8 +174,8 @@ func (o *owner) watch(ctx context.Context, seed *topics.URL) error {
 	}
 }
 
-// awaitSites returns when the sites that are watched, and to which URLs belong, are in the store: their first visits begin soon. A site that is not visited
-// for now has the log wait, so that nothing of it is lost.
+// awaitSites returns when the sites that are watched, and to which URLs belong, are in the store: their first visits begin soon. While a site
+// is not visited the log waits, so that nothing of it is lost.
 func (o *owner) awaitSites(ctx context.Context, found []crawl.Received) error {
 	began, told := time.Now(), false
 	for {

@@ -59,7 +59,7 @@ type Node struct {
 	member *group.Member
 	client *kgo.Client // for the group, statuses, and seeds
 	budget *budget
-	total  *allotment // of MaxTotal; nil: there is no limit
+	total  *quota // of MaxTotal; nil: there is no limit
 	said   said
 	shown  *metrics.Several
 
@@ -73,8 +73,6 @@ func (c *Config) Check() error {
 	switch {
 	case c.Partitions < 1 || c.Partitions > 10_000:
 		return fmt.Errorf("%d partitions: want 1 to 10000", c.Partitions)
-	case c.MaxTotal < 0:
-		return fmt.Errorf("%d fetches in all: want 1 at least, or 0 for no limit", c.MaxTotal)
 	case c.Session < 2*time.Second:
 		return fmt.Errorf("a session of %v: want 2s at least", c.Session)
 	case c.Longest < c.Crawl.Fetch.Timeout:

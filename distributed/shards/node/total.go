@@ -2,7 +2,7 @@ package node
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,12 +15,11 @@ import (
 // process takes some at a time, spends them, and gives back what it has no use for. So no more than there are can be spent, whatever dies: what a process
 // had that was killed counts as spent.
 
-// An allotment is what the process has of that.
-type allotment struct {
+// A quota is what the process has of that.
+type quota struct {
 	tally *checkpoint.Tally
 	max   int64
 	log   *slog.Logger
-	now   func() time.Time
 
 	mu    sync.Mutex
 	has   int64         // that it may spend
@@ -39,131 +38,131 @@ const (
 	takeAgainIn = time.Second           // after an error
 )
 
-func newAllotment(b checkpoint.Bucket, most int64, log *slog.Logger, now func() time.Time) *allotment {
-	return &allotment{tally: checkpoint.NewTally(b), max: most, log: log, now: now, want: make(chan struct{}, 1)}
+func newQuota(b checkpoint.Bucket, most int64, log *slog.Logger) *quota {
+	return &quota{tally: checkpoint.NewTally(b), max: most, log: log, want: make(chan struct{}, 1)}
 }
 
 // spend is crawl.Config.Spend.
-func (a *allotment) spend() time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := a.now()
-	if a.has > 0 {
-		a.has--
-		a.last = now
-		if a.has == a.low {
-			a.more()
+func (q *quota) spend() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	if q.has > 0 {
+		q.has--
+		q.last = now
+		if q.has == q.low {
+			q.more()
 		}
 		return 0
 	}
-	if wait := a.none.Sub(now); wait > 0 {
+	if wait := q.none.Sub(now); wait > 0 {
 		return wait
 	}
-	a.last = now
-	a.more()
+	q.last = now
+	q.more()
 	return takenIn
 }
 
 // more has some be taken.
-func (a *allotment) more() {
+func (q *quota) more() {
 	select {
-	case a.want <- struct{}{}:
+	case q.want <- struct{}{}:
 	default:
 	}
 }
 
-// run takes what is wanted and gives back what is not spent, until ctx ends; then all of it.
-func (a *allotment) run(ctx context.Context) {
+// run takes what is wanted, and gives back what is not spent for a time, until ctx ends.
+func (q *quota) run(ctx context.Context) {
 	tick := time.NewTicker(unspentFor / 2)
 	defer tick.Stop()
 	troubled, told := false, false
 	for {
 		var err error
 		select {
-		case <-a.want:
-			err = a.take(ctx)
+		case <-q.want:
+			err = q.take(ctx)
 		case <-tick.C:
-			if a.idle() {
-				err = a.giveBack(ctx)
+			if q.idle() {
+				err = q.giveBack(ctx)
 			}
 		case <-ctx.Done():
 			return
 		}
-		a.mu.Lock()
-		over := err == nil && a.taken >= a.max && a.has == 0
+		q.mu.Lock()
+		over := err == nil && q.taken >= q.max && q.has == 0
 		if err != nil {
-			a.none = a.now().Add(takeAgainIn)
+			q.none = time.Now().Add(takeAgainIn)
 		}
-		a.mu.Unlock()
+		q.mu.Unlock()
 		if err != nil && !troubled && ctx.Err() == nil {
-			a.log.Warn("nothing can be taken of --max-total; it is tried again", "error", err)
+			q.log.Warn("what is taken of --max-total cannot be changed; it is tried again", "error", err)
 		}
 		troubled = err != nil
 		if over && !told {
-			a.log.Warn("all of --max-total is taken: nothing more is fetched", "max-total", a.max)
+			q.log.Warn("all of --max-total is taken: nothing more is fetched", "max-total", q.max)
 		}
 		told = over || told && err != nil
 	}
 }
 
 // take takes some: not so much that others would find none while this process has it.
-func (a *allotment) take(ctx context.Context) error {
-	a.mu.Lock()
-	enough := a.has > a.low
-	a.mu.Unlock()
+func (q *quota) take(ctx context.Context) error {
+	q.mu.Lock()
+	enough := q.has > q.low
+	q.mu.Unlock()
 	if enough {
 		return nil
 	}
 	var got int64
-	taken, err := a.tally.Change(ctx, func(taken int64) int64 {
-		left := max(0, a.max-taken)
+	taken, err := q.tally.Change(ctx, func(taken int64) int64 {
+		left := max(0, q.max-taken)
 		got = min(mostTaken, left, 1+left/64)
 		return got
 	})
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.taken, a.none = taken, time.Time{}
-	a.has, a.low = a.has+got, got/2
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken, q.none = taken, time.Time{}
+	q.has, q.low = q.has+got, got/2
 	if got == 0 {
-		a.none = a.now().Add(noneFor)
+		q.none = time.Now().Add(noneFor)
 	}
 	return nil
 }
 
 // idle reports whether nothing was spent for a time.
-func (a *allotment) idle() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.has > 0 && a.now().Sub(a.last) >= unspentFor
+func (q *quota) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.has > 0 && time.Since(q.last) >= unspentFor
 }
 
 // giveBack gives back all that is left. After an error it counts as spent, as it may be given back.
-func (a *allotment) giveBack(ctx context.Context) error {
-	a.mu.Lock()
-	left := a.has
-	a.has = 0
-	a.mu.Unlock()
+func (q *quota) giveBack(ctx context.Context) error {
+	q.mu.Lock()
+	left := q.has
+	q.has = 0
+	q.mu.Unlock()
 	if left == 0 {
 		return nil
 	}
-	taken, err := a.tally.Change(ctx, func(int64) int64 { return -left })
+	taken, err := q.tally.Change(ctx, func(int64) int64 { return -left })
 	if err != nil {
-		return errors.Join(errors.New("what was not spent may not be given back"), err)
+		return fmt.Errorf("fetches that were not made may count as spent: %w", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.taken = taken
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken = taken
 	return nil
 }
 
 // seen is how many are taken by all processes, as this one saw last.
-func (a *allotment) seen() int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.taken
+func (q *quota) seen() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.taken
 }
 
 // share has the fetches of a loop count towards MaxTotal. end is called when the loop fetches nothing any more.
@@ -171,7 +170,7 @@ func (n *Node) share(fetching *crawl.Config) (end func()) {
 	if n.MaxTotal == 0 {
 		return func() {}
 	}
-	n.total = newAllotment(checkpoint.In(n.bucket, n.Group), n.MaxTotal, n.Log, time.Now)
+	n.total = newQuota(checkpoint.In(n.bucket, n.Group), n.MaxTotal, n.Log)
 	fetching.Spend = n.total.spend
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -182,7 +181,7 @@ func (n *Node) share(fetching *crawl.Config) (end func()) {
 		last, cancel := context.WithTimeout(context.Background(), n.Session)
 		defer cancel()
 		if err := n.total.giveBack(last); err != nil {
-			n.Log.Warn("fetches that were not made count towards --max-total", "error", err)
+			n.Log.Warn("not all that was taken of --max-total is given back", "error", err)
 		}
 	}
 }

@@ -19,15 +19,15 @@ func TestMaxTotal(t *testing.T) {
 	place := checkpoint.Folder(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		process := func() (a *allotment, end func()) {
-			a = newAllotment(place, most, slog.New(slog.NewTextHandler(&log, nil)), time.Now)
+		process := func() (a *quota, end func()) {
+			a = newQuota(place, most, slog.New(slog.NewTextHandler(&log, nil)))
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() { a.run(ctx); close(ended) }()
 			return a, func() { cancel(); <-ended }
 		}
 		// spend spends n, or what there is, and tells how many that was.
-		spend := func(a *allotment, n int) (spent int) {
+		spend := func(a *quota, n int) (spent int) {
 			refused := 0
 			for spent < n && refused < 100 {
 				wait := a.spend()
@@ -81,7 +81,7 @@ func TestMaxTotal(t *testing.T) {
 		}
 
 		// Who is given more by a higher limit goes on.
-		d := newAllotment(place, most+5, slog.New(slog.DiscardHandler), time.Now)
+		d := newQuota(place, most+5, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { d.run(ctx); close(ended) }()

@@ -658,7 +658,7 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := map[string]string{
-		"--brokers": tr.brokers, "--group": tr.group, "--dir": tr.path("b"), "--name": "b", "--checkpoints": tr.path("checkpoints"), "--config": tr.path("forage.yaml"), "--partitions": fmt.Sprint(tr.partitions), "--listen": "127.0.0.1:0",
+		"--brokers": tr.brokers, "--group": tr.group, "--dir": tr.path("b"), "--name": "b", "--checkpoints": tr.path("checkpoints"), "--config": tr.path("forage.yaml"), "--partitions": fmt.Sprint(tr.partitions), "--listen": "127.0.0.1:0", "--max-total": "0",
 	}
 	for _, c := range []struct{ flag, value, want string }{
 		{"--listen", "127.0.0.1" + tr.web.addr, "address already in use"},
