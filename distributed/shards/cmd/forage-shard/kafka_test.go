@@ -24,15 +24,15 @@ type kafka struct {
 	out  bytes.Buffer
 }
 
-// startKafka starts a broker of the jars that FORAGE_KAFKA_JARS names ('make kafka').
-func startKafka(t testing.TB) *kafka {
+// startKafka starts a broker, at an address of this machine, of the jars that FORAGE_KAFKA_JARS names ('make kafka').
+func startKafka(t testing.TB, host string) *kafka {
 	t.Helper()
 	jars := os.Getenv("FORAGE_KAFKA_JARS")
 	if jars == "" {
 		t.Skip("FORAGE_KAFKA_JARS is not set: 'make kafka' fetches a broker of Apache Kafka and sets it")
 	}
-	k := &kafka{t: t, jars: filepath.Join(jars, "*"), dir: t.TempDir(), addr: freeAddr(t)}
-	control := freeAddr(t)
+	k := &kafka{t: t, jars: filepath.Join(jars, "*"), dir: t.TempDir(), addr: freeAddr(t, host)}
+	control := freeAddr(t, "127.0.0.1")
 	config := fmt.Sprintf(`process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@%[2]s
@@ -67,9 +67,9 @@ group.min.session.timeout.ms=1000
 	return k
 }
 
-func freeAddr(t testing.TB) string {
+func freeAddr(t testing.TB, host string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func (k *kafka) kill() {
 
 // TestKafka is TestTrouble with a broker of Apache Kafka, which is killed, too.
 func TestKafka(t *testing.T) {
-	k := startKafka(t)
+	k := startKafka(t, "127.0.0.1")
 	t.Setenv("FORAGE_KAFKA", k.addr)
 	troubled(t, func(tr *trial) {
 		began := time.Now()
