@@ -1,4 +1,4 @@
-.PHONY: shards kafka bench-shards model kinds seeds accept-formats bench-formats targets flink hdfs beam bench-beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
+.PHONY: shards kafka trial bench-shards model kinds seeds accept-formats bench-formats targets flink hdfs beam bench-beam crash slow-sites real-sites software-sites fit bench-cover bench-scale bench-watch explore-large sites kill check vuln test race fuzz bench bench-crawl web2m bv-java bench-graph seed-goals seed-huge
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -36,9 +36,15 @@ shards: ## distributed/shards, a module of its own too: vet, staticcheck, tests;
 	cd distributed/shards && go vet ./... && go run $(STATICCHECK) ./... && go test ./...
 
 KAFKA_JARS ?= /tmp/forage-kafka
+KAFKA_FETCH = mvn -q -B -f distributed/shards/cmd/forage-shard/testdata/kafka dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(KAFKA_JARS)
 kafka: ## forage-shard with a broker of Apache Kafka: processes and the broker are killed and stopped (needs java and mvn; two minutes)
-	mvn -q -B -f distributed/shards/cmd/forage-shard/testdata/kafka dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(KAFKA_JARS)
+	$(KAFKA_FETCH)
 	cd distributed/shards && FORAGE_KAFKA_JARS=$(KAFKA_JARS) go test ./cmd/forage-shard -run Kafka -v
+
+# Without root no namespaces can be made, and the test leaves itself out.
+trial: ## one crawl of 100,000 pages with all trouble there is, networks that are cut too, and what it takes (needs root, java and mvn; a quarter of an hour)
+	$(KAFKA_FETCH)
+	cd distributed/shards && FORAGE_LONG=1 FORAGE_KAFKA_JARS=$(KAFKA_JARS) go test ./cmd/forage-shard -run '^TestTrial$$' -count=1 -v -timeout 60m
 
 bench-shards: ## pages a second of CPU of one process and of three, memory, lag, and how soon a partition is handed over
 	cd distributed/shards && for b in Forage Crawl/processes=1 Crawl/processes=3 HandOver; do go test ./cmd/forage-shard -run '^$$' -bench $$b -benchtime 1x -timeout 20m || exit 1; done
