@@ -111,7 +111,7 @@ func (s *submission) hand(ctx context.Context, proto *pipepb.Pipeline, worker st
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() == context.DeadlineExceeded:
+		case ctx.Err() == context.DeadlineExceeded, ctx.Err() == nil && (why.Code() == codes.DeadlineExceeded || why.Code() == codes.Canceled): // the server knows the deadline too, and its clock may be first
 			return fmt.Errorf("the job server at %s does not answer when it is to %s a job: it may take %v", s.r.Endpoint, what, submitTime)
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -124,6 +124,7 @@ func TestJobServers(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}, false, "does not answer when it is to prepare a job: it may take 500ms", false},
+		{"gives up first", &jobServer{prepare: func(context.Context) error { return status.Error(codes.Canceled, "stream terminated") }}, false, "does not answer when it is to prepare a job: it may take 500ms", false},
 		{"refuses to run it", &jobServer{submit: status.Error(codes.FailedPrecondition, "no such staging token")}, true, "does not run this job: no such staging token", false},
 		{"fails the job", &jobServer{tell: telling(false, jobpb.JobState_RUNNING, java, jobpb.JobState_FAILED)}, false, "the job ended as FAILED: java.lang.IllegalArgumentException: Unknown environment beam:env:external:v1", false},
 		{"fails it and tells later", &jobServer{tell: telling(false, jobpb.JobState_FAILED, "out of slots")}, false, "the job ended as FAILED: out of slots", false},
