@@ -65,6 +65,7 @@ type Node struct {
 
 	mu     sync.Mutex
 	owners map[int32]*owner // by partition, those that have not ended
+	ending bool             // nothing more is begun
 	failed chan error       // holds the first error with which an owner cannot go on
 }
 
@@ -229,6 +230,9 @@ func (n *Node) changed(gained []int32, lost []lease.Lost) {
 			o.end()
 		}
 	}
+	if n.ending { // while it waits for its own, others that end may leave it theirs
+		return
+	}
 	for _, p := range gained {
 		before := n.owners[p] // may be ending still
 		ctx, end := context.WithCancel(context.Background())
@@ -255,9 +259,10 @@ func (n *Node) changed(gained []int32, lost []lease.Lost) {
 	}
 }
 
-// endAll ends with all partitions, and returns when that is done.
+// endAll ends with all partitions, begins with no others, and returns when that is done.
 func (n *Node) endAll() {
 	n.mu.Lock()
+	n.ending = true
 	all := slices.Collect(maps.Values(n.owners))
 	n.mu.Unlock()
 	for _, o := range all {
