@@ -50,7 +50,7 @@ type Config struct {
 	MaxKept int             // pages of which links and validators are kept; 0: all
 	Keep    retain.KeepRule // what these are chosen by; "": the default
 	Small   bool            // little is read and written, see store.Options.Small
-	Waiting uint64          // bytes that wait to be flushed, see store.Options.MemTable; 0: the default
+	Cache   *store.Cache    // memory shared with other stores, see store.Options.Cache; nil: one of its own
 	Archive *Archive        // what is fetched is kept there; nil: nowhere
 	Texts   *Texts          // and there what its pages say; nil: nowhere
 	Loop    *Loop           // that does the work, shared with other stores; nil: one of its own, made of the rest
@@ -213,7 +213,7 @@ func Open(cfg Config) (*Crawl, error) {
 			}
 		}
 	}
-	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true, Small: cfg.Small, MemTable: cfg.Waiting})
+	db, err := store.Open(cfg.Dir, store.Options{WaitForRoom: true, Small: cfg.Small, Cache: cfg.Cache})
 	if err != nil {
 		return nil, err
 	}

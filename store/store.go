@@ -54,6 +54,7 @@ type Options struct {
 	FS        vfs.FS // nil: the disk, with a lock; tests give a file system in memory
 	MemTable  uint64 // bytes written before a flush; 0: 16 MiB, 4 MiB with Small, less on a small file system
 	Small     bool   // little will be read and written: a quarter of the memory for what is cached, and for what waits to be flushed
+	Cache     *Cache // memory shared with other stores, of which each is as with Small; nil: its own. MemTable is then that of the cache
 	MustExist bool   // fs.ErrNotExist instead of a new store
 	ReadOnly  bool   // see the store as it is now, whatever a writer does later; implies MustExist
 
@@ -75,6 +76,7 @@ type DB struct {
 	owner *owner      // nil: a reader with a copy of its own, or no lock on this file system
 	copy  *readerCopy // nil: none
 	disk  *disk
+	cache *Cache // nil: its own
 
 	reads     gate     // of snapshots
 	snapshots sync.Map // open ones: *View → *pebble.Snapshot
@@ -83,7 +85,7 @@ type DB struct {
 	mu        sync.RWMutex
 	batch     *pebble.Batch
 	docs      map[graph.Node][]byte
-	recent    []recentDoc            // by number modulo recentDocs
+	recent    []recentDoc            // by number modulo how many there are
 	visits    map[graph.Node][]Visit // made before this window, and given rows in it
 	puts      uint64                 // documents written
 	commit    uint64                 // the number of the last one
@@ -128,8 +130,16 @@ func Open(dir string, opt Options) (_ *DB, err error) {
 		}
 	}()
 	opt.MustExist = opt.MustExist || opt.ReadOnly
+	if opt.Cache != nil {
+		opt.Small, opt.MemTable = true, opt.Cache.memTable
+	}
+	recent := recentDocs
+	if opt.Small {
+		recent /= 4
+	}
 	db := &DB{
-		docs: map[graph.Node][]byte{}, visits: map[graph.Node][]Visit{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{}, recent: make([]recentDoc, recentDocs),
+		recent: make([]recentDoc, recent),
+		docs:   map[graph.Node][]byte{}, visits: map[graph.Node][]Visit{}, urls: map[string]graph.Node{}, digests: map[string]graph.Node{},
 		counters: map[SiteID]*Counters{}, dirty: map[SiteID]bool{},
 		names: map[string]SiteID{}, sites: map[SiteID][]byte{}, past: map[SiteID]*PastCycles{}, ended: map[SiteID]int{}, running: map[Cycle]bool{}, summaries: map[SiteID]*summarised{},
 		events: events{moved: map[graph.Node]movement{}},
@@ -214,7 +224,12 @@ func (db *DB) open(folder string, opt Options) error {
 	case have.err() != nil:
 		return have.err()
 	}
+	if opt.Cache != nil {
+		opt.Cache.enter()
+		db.cache = opt.Cache
+	}
 	if db.db, err = openEngine(folder, db.disk, opt, nil); err != nil {
+		db.leaveCache()
 		if db.disk.failed() == nil {
 			err = have.openError(folder, err)
 		}
@@ -262,7 +277,16 @@ func (db *DB) write(b *pebble.Batch) error {
 
 // shut closes the database.
 func (db *DB) shut() error {
+	defer db.leaveCache()
 	return db.disk.await(func() error { return errors.Join(db.db.Close(), db.commits.close()) })
+}
+
+// leaveCache has other stores have the memory for what waits in this one.
+func (db *DB) leaveCache() {
+	if db.cache != nil {
+		db.cache.exit()
+		db.cache = nil
+	}
 }
 
 // leave gives the store free.
@@ -336,6 +360,9 @@ func options(files *disk, opt Options) *pebble.Options {
 		},
 		// One compaction at a time: fetching needs the cores more.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
+	}
+	if opt.Cache != nil {
+		o.Cache = opt.Cache.blocks
 	}
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)

@@ -44,7 +44,7 @@ func (db *DB) find(url string, hash uint64) (graph.Node, error) {
 func (db *DB) Doc(id graph.Node) (*Doc, error) {
 	db.mu.RLock()
 	b, ok := db.docs[id]
-	if r := &db.recent[id%recentDocs]; !ok && r.b != nil && r.id == id {
+	if r := db.recently(id); !ok && r.b != nil && r.id == id {
 		b, ok = r.b, true
 	}
 	puts := db.puts
@@ -58,7 +58,7 @@ func (db *DB) Doc(id graph.Node) (*Doc, error) {
 	}
 	db.mu.Lock()
 	if db.puts == puts { // what was read is not older than what was written
-		db.recent[id%recentDocs] = recentDoc{id, b}
+		*db.recently(id) = recentDoc{id, b}
 	}
 	db.mu.Unlock()
 	return db.decode(id, b)
@@ -71,7 +71,7 @@ func (db *DB) Prefetch(ids []graph.Node) error {
 	defer db.mu.Unlock()
 	var lack []graph.Node
 	for _, id := range ids {
-		if _, ok := db.docs[id]; !ok && (db.recent[id%recentDocs].b == nil || db.recent[id%recentDocs].id != id) {
+		if r := db.recently(id); db.docs[id] == nil && (r.b == nil || r.id != id) {
 			lack = append(lack, id)
 		}
 	}
@@ -88,13 +88,13 @@ func (db *DB) Prefetch(ids []graph.Node) error {
 			if err != nil {
 				return readError(err)
 			}
-			db.recent[id%recentDocs] = recentDoc{id, bytes.Clone(b)}
+			*db.recently(id) = recentDoc{id, bytes.Clone(b)}
 		}
 		return nil
 	})
 }
 
-// recentDocs documents read or written last stay at hand, some 200 bytes each: one that is
+// recentDocs documents read or written last stay at hand, a quarter of them with Options.Small, some 200 bytes each: one that is
 // handed out is read when its turn comes, when its request is made, and when the answer is in.
 const recentDocs = 1 << 12
 
@@ -102,6 +102,9 @@ type recentDoc struct {
 	id graph.Node
 	b  []byte // as stored; nil: none
 }
+
+// recently is where a document stays at hand.
+func (db *DB) recently(id graph.Node) *recentDoc { return &db.recent[int(id)%len(db.recent)] }
 
 // Add gives d.URL a number, sets d.ID to it and puts d. For a URL that has one already it
 // sets d.ID, writes nothing and returns false.
@@ -211,7 +214,7 @@ func (db *DB) put(d *Doc) error {
 	d.stored, d.was = true, now
 	db.docs[d.ID] = b
 	db.puts++
-	db.recent[d.ID%recentDocs] = recentDoc{d.ID, b}
+	*db.recently(d.ID) = recentDoc{d.ID, b}
 	return nil
 }
 

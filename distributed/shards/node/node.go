@@ -26,6 +26,7 @@ import (
 	"forage/distributed/shards/lease"
 	"forage/distributed/shards/topics"
 	"forage/metrics"
+	"forage/store"
 	"forage/watch"
 )
 
@@ -56,6 +57,7 @@ type Node struct {
 	bucket checkpoint.Bucket // of all crawls whose checkpoints are there
 	topics topics.Names
 	loop   *crawl.Loop
+	cache  *store.Cache
 	member *group.Member
 	client *kgo.Client // for the group, statuses, and seeds
 	budget *budget
@@ -88,6 +90,10 @@ func (c *Config) Check() error {
 	return nil
 }
 
+// memTable is how many bytes are written in the store of a partition before a flush, and two of them may wait. With 32 partitions in a process
+// twice as much took 50 MiB more for 3% less of the CPU.
+const memTable = 512 << 10
+
 // Run takes part until ctx ends; then it finishes what is under way, writes checkpoints, and hands its partitions back. Errors: group.ErrTwice, *topics.PartitionsError, a *checkpoint.UnusableError, a broker
 // that does not answer at the start, and what a partition cannot go on with.
 func Run(ctx context.Context, cfg Config) error {
@@ -101,7 +107,12 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	n := &Node{Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), budget: newBudget(cfg.Partitions), owners: map[int32]*owner{}, failed: make(chan error, 1)}
+	cache := store.NewCache(int(cfg.Partitions), memTable)
+	defer cache.Close()
+	n := &Node{
+		Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), cache: cache, budget: newBudget(cfg.Partitions),
+		owners: map[int32]*owner{}, failed: make(chan error, 1),
+	}
 	if n.client, err = kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("forage-shard "+cfg.Name), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func (o *owner) work(ctx context.Context) (err error) {
 		return err
 	}
 	cfg := n.Crawl
-	cfg.Dir, cfg.Loop, cfg.Small, cfg.Waiting = o.dir(), n.loop, true, memTable
+	cfg.Dir, cfg.Loop, cfg.Cache = o.dir(), n.loop, n.cache
 	cfg.Elsewhere = func(host string) bool { return topics.Partition(host, n.Partitions) != o.p }
 	if o.crawl, err = crawl.Open(cfg); err != nil {
 		return err
@@ -342,9 +342,6 @@ func (o *owner) visit(ctx context.Context) error {
 	})()
 	return o.service.Run(running)
 }
-
-// memTable is how many bytes of a store wait to be flushed: there are two of them for each partition, and a process has many.
-const memTable = 1 << 20
 
 // checkpointsKept is how many checkpoints of a partition stay.
 const checkpointsKept = 2

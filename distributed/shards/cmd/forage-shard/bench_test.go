@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,14 +13,21 @@ import (
 	"forage/distributed/shards/topics"
 )
 
-// BenchmarkForage crawls the web of BenchmarkCrawl with 'forage crawl', for comparison.
-func BenchmarkForage(b *testing.B) {
-	forage := filepath.Join(b.TempDir(), "forage")
-	build := exec.Command("go", "build", "-o", forage, "./cmd/forage")
-	build.Dir = "../../../.."
-	if out, err := build.CombinedOutput(); err != nil {
+// build makes a program as deploy/ does, static and without symbols, and returns its path.
+func build(b *testing.B, module, program string) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), filepath.Base(program))
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, program)
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
+	return path
+}
+
+// BenchmarkForage crawls the web of BenchmarkCrawl with 'forage crawl', for comparison.
+func BenchmarkForage(b *testing.B) {
+	forage := build(b, "../../../..", "./cmd/forage")
 	for range b.N {
 		w := serveWeb(b, 200, 500)
 		args := []string{"crawl", "--dir", filepath.Join(b.TempDir(), "store"), "--delay", "0", "--allow-private", "127.0.0.0/8"}
@@ -62,10 +70,12 @@ func BenchmarkHandOver(b *testing.B) {
 // BenchmarkCrawl crawls a web with one process, and the same with three: pages a second of CPU of the processes, the broker apart, the
 // memory of the largest, and how long URLs took from the log into the store of their partition.
 func BenchmarkCrawl(b *testing.B) {
+	program := build(b, "../..", "./cmd/forage-shard")
 	for _, n := range []int{1, 3} {
 		b.Run(fmt.Sprintf("processes=%d", n), func(b *testing.B) {
 			for range b.N {
 				tr := newTrial(b, 200, 500, 0)
+				tr.program = program
 				tr.partitions, tr.checkpoints, tr.session, tr.patience = 32, time.Minute, 10*time.Second, 5*time.Minute
 				names := []string{"a", "b", "c"}[:n]
 				for _, name := range names {

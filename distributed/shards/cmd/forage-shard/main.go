@@ -42,7 +42,7 @@ func (e inputError) Unwrap() error { return e.error }
 func usagef(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
 
 func main() {
-	debug.SetGCPercent(50) // what lives is small beside what comes and goes with answers, and memory is what bounds how many partitions a machine has
+	debug.SetGCPercent(40) // what lives is small beside what comes and goes with answers, and memory is what bounds how many partitions a machine has
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))

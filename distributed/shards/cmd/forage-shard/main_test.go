@@ -32,7 +32,7 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("FORAGE_SHARD_TEST") != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		debug.SetGCPercent(50) // as main does
+		debug.SetGCPercent(40) // as main does
 		code := run(ctx, os.Stdout, os.Stderr, os.Args[1:])
 		stop()
 		os.Exit(code)
@@ -191,6 +191,7 @@ func (w *web) again() (n int) {
 // A trial is a crawl by several processes.
 type trial struct {
 	t           testing.TB
+	program     string // that the processes run
 	web         *web
 	brokers     string
 	group       string
@@ -262,7 +263,7 @@ func broker(t testing.TB) string {
 func newTrial(t testing.TB, hosts, pages int, delay time.Duration) *trial {
 	t.Helper()
 	tr := &trial{
-		t: t, web: serveWeb(t, hosts, pages), brokers: broker(t), group: fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()), dir: t.TempDir(),
+		t: t, program: os.Args[0], web: serveWeb(t, hosts, pages), brokers: broker(t), group: fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()), dir: t.TempDir(),
 		partitions: 6, session: 3 * time.Second, checkpoints: 2 * time.Second, delay: delay, processes: map[string]*process{}, patience: 90 * time.Second, look: 200 * time.Millisecond,
 		apart: map[string]func(func() error) error{}, happened: map[happening]bool{}, late: map[string]bool{}, began: time.Now(),
 	}
@@ -295,7 +296,7 @@ func (tr *trial) start(name string) {
 		p = &process{}
 		tr.processes[name] = p
 	}
-	p.cmd = exec.Command(os.Args[0], "run", "--brokers", tr.brokers, "--group", tr.group, "--dir", tr.path(name), "--name", name, "--checkpoints", tr.path("checkpoints"),
+	p.cmd = exec.Command(tr.program, "run", "--brokers", tr.brokers, "--group", tr.group, "--dir", tr.path(name), "--name", name, "--checkpoints", tr.path("checkpoints"),
 		"--config", tr.config(name), "--partitions", fmt.Sprint(tr.partitions), "--session", tr.session.String(), "--checkpoint-interval", tr.checkpoints.String(), "-v", "--replicas", "1")
 	p.cmd.Args = append(p.cmd.Args, tr.more...)
 	p.cmd.Env = append(os.Environ(), "FORAGE_SHARD_TEST=1")
