@@ -44,7 +44,7 @@ kafka: ## forage-shard with a broker of Apache Kafka: processes and the broker a
 # Without root no namespaces can be made, and the test leaves itself out.
 trial: ## one crawl of 100,000 pages with all trouble there is, networks that are cut too, and what it takes (needs root, java and mvn; a quarter of an hour)
 	$(KAFKA_FETCH)
-	cd distributed/shards && FORAGE_LONG=1 FORAGE_KAFKA_JARS=$(KAFKA_JARS) go test ./cmd/forage-shard -run '^TestTrial$$' -count=1 -v -timeout 60m
+	cd distributed/shards && FORAGE_LONG=1 FORAGE_KAFKA_JARS=$(KAFKA_JARS) go test ./cmd/forage-shard -run '^Test(Trial|CrawlDelay)$$' -count=1 -v -timeout 60m
 
 bench-shards: ## pages a second of CPU of one process and of three, memory, lag, and how soon a partition is handed over
 	cd distributed/shards && for b in Forage Crawl/processes=1 Crawl/processes=3 HandOver; do go test ./cmd/forage-shard -run '^$$' -bench $$b -benchtime 1x -timeout 20m || exit 1; done

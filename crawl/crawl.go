@@ -55,6 +55,10 @@ type Config struct {
 	Texts   *Texts          // and there what its pages say; nil: nowhere
 	Loop    *Loop           // that does the work, shared with other stores; nil: one of its own, made of the rest
 
+	// AskedUntil is until when others may have asked the hosts of this store without its knowing, as it is a copy of one that they went on with: the crawl
+	// delay that a host asks for counts from then. Zero: nobody did.
+	AskedUntil time.Time
+
 	// Elsewhere reports whether a host, or host:port, as in URLs, belongs to another store: it is never contacted by this crawl, and documents there
 	// that become known are skipped, and written down for that store (store.DB.PutOutgoing), which takes them in by Receive. It must give the same answer
 	// for the life of the store, and is called from several goroutines. nil: no host does.

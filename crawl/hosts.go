@@ -211,6 +211,9 @@ func (h *host) restore(c *Crawl, obeys bool, from time.Time) error {
 	now, wall := l.clock.Now(), l.clock.Wall()
 	last, sure := h.lastAsked(db, wall, cmp.Or(l.cfg.Fetch.Timeout, time.Minute))
 	h.strange = !sure
+	if others := c.cfg.AskedUntil; sure && others.After(last) {
+		last = earlier(others, wall)
+	}
 	if sure && wall.Sub(last) < frontier.MaxDelay && obeys {
 		if err := h.recallDelay(c); err != nil {
 			return err

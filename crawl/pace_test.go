@@ -184,3 +184,47 @@ func TestPaceOfJoining(t *testing.T) {
 		}
 	})
 }
+
+// TestPaceOfCopy has another process go on with a copy of a store: the crawl delay of the host counts from the time until which others may have asked
+// it, of which the copy knows nothing.
+func TestPaceOfCopy(t *testing.T) {
+	t.Parallel()
+	for _, told := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWeb(t)
+			w.pages["/robots.txt"] = plain(slowly)
+			var paths []string
+			for i := range 20 { // for longer than the request that is out as the store is copied may take
+				paths = append(paths, fmt.Sprintf("/%d", i))
+				w.pages[paths[i]] = page(paths[i])
+			}
+			w.pages["/"] = page("home", paths...)
+			cfg := local(t.TempDir())
+			left := filepath.Join(t.TempDir(), "left")
+			copied := false
+			w.set("/0", func(rw http.ResponseWriter, r *http.Request) {
+				if !copied {
+					copied = true
+					if err := copyStore(left, cfg.Dir); err != nil {
+						t.Error(err)
+					}
+				}
+				page("/0")(rw, r)
+			})
+			w.crawl(t, openSound(t, cfg), store.Rules{})
+			before := len(w.gaps())
+			cfg.Dir = left
+			if told {
+				cfg.AskedUntil = time.Now()
+			}
+			w.crawl(t, openSound(t, cfg), store.Rules{})
+			gaps := w.gaps()
+			if len(gaps) == before {
+				t.Fatal("the copy asks for nothing")
+			}
+			if kept := gaps[before] >= 5*time.Second; kept != told {
+				t.Errorf("told %t: the copy asks %v after the one that it is of", told, gaps[before])
+			}
+		})
+	}
+}

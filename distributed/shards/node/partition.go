@@ -163,8 +163,8 @@ func (o *owner) dir() string     { return filepath.Join(o.node.Dir, fmt.Sprintf(
 func (o *owner) lineage() string { return o.dir() + ".json" }
 
 // prepare has the store in place: the one of this machine where nobody else had the partition since, else that of the latest checkpoint that is
-// whole: it has the offsets up to which it has read the log, so that nothing is lost by an earlier one.
-func (o *owner) prepare(ctx context.Context) error {
+// whole: it has the offsets up to which it has read the log, so that nothing is lost by an earlier one. It reports whether others had the partition since.
+func (o *owner) prepare(ctx context.Context) (others bool, err error) {
 	place := o.node.place(o.p)
 	var l lineage
 	b, err := os.ReadFile(o.lineage())
@@ -178,7 +178,7 @@ func (o *owner) prepare(ctx context.Context) error {
 	if restore {
 		// The order matters: without its record a store counts for nothing.
 		if err := errors.Join(remove(o.lineage()), os.RemoveAll(o.dir())); err != nil {
-			return err
+			return false, err
 		}
 	}
 	base, damaged, err := o.latest(ctx, place, restore)
@@ -188,9 +188,9 @@ func (o *owner) prepare(ctx context.Context) error {
 	var lost *checkpoint.LostError
 	switch {
 	case errors.As(err, &lost):
-		return fmt.Errorf("%w; what was crawled is lost: remove the files checkpoint-*.json of %s to crawl it anew", err, o.node.where(o.p))
+		return false, fmt.Errorf("%w; what was crawled is lost: remove the files checkpoint-*.json of %s to crawl it anew", err, o.node.where(o.p))
 	case err != nil && !errors.Is(err, checkpoint.ErrNone):
-		return fmt.Errorf("the latest checkpoint cannot be restored: %w", err)
+		return false, fmt.Errorf("the latest checkpoint cannot be restored: %w", err)
 	case !restore:
 		o.log.Info("goes on", "epoch", o.epoch)
 	case base == nil:
@@ -204,9 +204,9 @@ func (o *owner) prepare(ctx context.Context) error {
 	}
 	o.writer = checkpoint.NewWriter(place, uint64(o.epoch), base)
 	if b, err = json.Marshal(lineage{o.epoch}); err != nil {
-		return err
+		return false, err
 	}
-	return atomicfile.Write(o.lineage(), b)
+	return restore, atomicfile.Write(o.lineage(), b)
 }
 
 // latest finds the latest checkpoint, and restores it if it is to; what fails is tried again, as in claim, unless it cannot get better. Errors:
@@ -247,11 +247,15 @@ func remove(path string) error {
 // work crawls the partition until ctx ends, or something fails. Then it writes a checkpoint, and that it has ended.
 func (o *owner) work(ctx context.Context) (err error) {
 	n := o.node
-	if err := o.prepare(ctx); err != nil {
+	restored, err := o.prepare(ctx)
+	if err != nil {
 		return err
 	}
 	cfg := n.Crawl
 	cfg.Dir, cfg.Loop, cfg.Cache = o.dir(), n.loop, n.cache
+	if restored {
+		cfg.AskedUntil = time.Now()
+	}
 	cfg.Elsewhere = func(host string) bool { return topics.Partition(host, n.Partitions) != o.p }
 	if o.crawl, err = crawl.Open(cfg); err != nil {
 		return err

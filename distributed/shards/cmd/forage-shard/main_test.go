@@ -46,6 +46,7 @@ type web struct {
 	hosts  int
 	pages  int  // of each host, on average
 	uneven bool // the largest host has nine times as many pages as the smallest, so that first visits end one after another
+	pause  int  // seconds, the Crawl-delay of all hosts; 0: they have no robots.txt
 	remote bool // to some pages one page leads, of another host: who loses one URL on the way never finds them
 	server *http.Server
 
@@ -115,6 +116,10 @@ func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.asked[r.Host] = append(w.asked[r.Host], request{from, time.Now(), r.URL.Path, r.UserAgent()})
 		w.count["http://"+r.Host+r.URL.Path]++
 	}()
+	if r.URL.Path == "/robots.txt" && w.pause > 0 {
+		fmt.Fprintf(out, "User-agent: *\nCrawl-delay: %d\n", w.pause)
+		return
+	}
 	var page, x, y int
 	if r.URL.Path != "/" {
 		var err error

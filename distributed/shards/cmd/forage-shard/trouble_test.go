@@ -69,6 +69,39 @@ func TestOddRecords(t *testing.T) {
 	}
 }
 
+// TestCrawlDelay kills a process that has asked a host since the last checkpoint: who has the partition next keeps the Crawl-delay of the host all the same.
+func TestCrawlDelay(t *testing.T) {
+	if os.Getenv("FORAGE_LONG") == "" {
+		t.Skip("set FORAGE_LONG=1 to wait for a minute between few requests ('make trial')")
+	}
+	tr := newTrial(t, 1, 3, 0)
+	tr.web.pause = 15 // longer than it takes until the next one has the partition
+	tr.partitions = 1
+	tr.begin("a")
+	tr.addAll()
+	asked := func() int {
+		tr.web.mu.Lock()
+		defer tr.web.mu.Unlock()
+		return len(tr.web.asked[tr.web.host(0)])
+	}
+	tr.await("asked for a page", func([]topics.Status) bool { return asked() > 1 })
+	known := time.Now().UTC().Format(time.RFC3339)
+	tr.await("in a checkpoint", func(all []topics.Status) bool { return all[0].Checkpoint > known })
+	had := asked()
+	tr.look = 20 * time.Millisecond
+	tr.await("asked for another", func([]topics.Status) bool { return asked() > had })
+	tr.stop("a", syscall.SIGKILL)
+	tr.start("b")
+	tr.await("crawled", tr.crawled)
+	if n := strings.Count(tr.processes["b"].text(), "begins"); n != 1 {
+		t.Errorf("the other process began %d times with a checkpoint", n)
+	}
+	if err := tr.web.politeness(time.Duration(tr.web.pause) * time.Second); err != nil {
+		t.Error(err)
+	}
+	tr.stop("b", syscall.SIGTERM)
+}
+
 // TestRetention: a process that finds what it has not read yet dropped from the log says so, and ends.
 func TestRetention(t *testing.T) {
 	tr := newTrial(t, 6, 5, 0)
