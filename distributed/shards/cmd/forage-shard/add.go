@@ -40,7 +40,7 @@ are in the log, and will be watched whatever dies.`,
 			if err := topics.Seed(cmd.Context(), client, names, n, seeds); err != nil {
 				return fmt.Errorf("not all URLs are in the log; give them once more: %w", err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d sites are in the log\n", len(urls))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "sites in the log: %d\n", len(urls))
 			return err
 		},
 	}
