@@ -65,6 +65,7 @@ RACED = $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testda
 race: ## the race detector
 	GORACE=atexit_sleep_ms=0 go test -race -timeout 20m $(RACED)
 	cd distributed/beam && GORACE=atexit_sleep_ms=0 go test -race ./files ./pipeline
+	cd distributed/shards && GORACE=atexit_sleep_ms=0 go test -race ./group ./latest ./node ./topics && GORACE=atexit_sleep_ms=0 go test -race ./cmd/forage-shard -run '^Test(Serve|MaxTotal)$$'
 
 targets: ## types of all code on each system that programs are released for
 	FORAGE_TARGETS=all go test ./internal/lint -run TestTargets

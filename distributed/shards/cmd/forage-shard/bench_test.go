@@ -35,10 +35,12 @@ func BenchmarkForage(b *testing.B) {
 			args = append(args, w.url(i, 0))
 		}
 		cmd := exec.Command(forage, args...)
+		began := time.Now()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
 		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		b.ReportMetric(time.Since(began).Seconds(), "s")
 		b.ReportMetric(float64(w.hosts*w.pages)/cpu.Seconds(), "pages/CPU-s")
 	}
 }
