@@ -344,7 +344,8 @@ func (v *budgetedCycle) goOn() (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if *from = (*from)[1:]; d.State == store.Queued {
+		_, inLine := v.crawl().inHand[d.ID]
+		if *from = (*from)[1:]; d.State == store.Queued && !inLine {
 			v.waits[d.ID] = true
 			v.backlogOf(d).enqueue(fetchNew, d.ID)
 			more = true

@@ -238,7 +238,8 @@ func (c *cycle) found(d *store.Doc, linked bool) {
 
 // revive queues a document that was not there when it was last asked for, or that belongs to
 // another site than the one whose link led to it first, because something newly points to it:
-// by, or, for nil, robots.txt.
+// by, or, for nil, robots.txt. One that waits as another site led to it, which could not tell whether
+// it is new, is new if its own site says so.
 func (c *cycle) revive(id graph.Node, by *store.Doc) {
 	crawl := c.crawl()
 	d, err := crawl.doc(id)
@@ -261,6 +262,14 @@ func (c *cycle) revive(id graph.Node, by *store.Doc) {
 		}
 		return
 	}
+	if by != nil && d.Site == c.site.ID && d.State == store.Queued && c.ledTo(d) {
+		if _, inLine := crawl.inHand[id]; !inLine && c.novelty(c.rec.Cycle, by) == store.IsNew {
+			d.Cycle, d.New, d.FoundOn = c.rec.Cycle, store.IsNew, by.ID
+			crawl.fail(crawl.db.Put(d))
+			c.refound(d)
+		}
+		return
+	}
 	s := crawl.at(d.Site)
 	if s == nil || s.cycle == nil || d.Kind != store.Unseen && d.Kind != store.Soft404 || d.State != store.Fetched || d.FetchedIn == s.cycle.rec.Cycle {
 		return
@@ -275,6 +284,19 @@ func (c *cycle) revive(id graph.Node, by *store.Doc) {
 	}
 	crawl.fail(crawl.db.Put(d))
 	s.cycle.refound(d)
+}
+
+// ledTo reports whether d, which was never fetched, is known from another site alone.
+func (c *cycle) ledTo(d *store.Doc) bool {
+	if d.Visits > 0 || d.FoundOn == graph.None || d.Sighted() {
+		return false
+	}
+	from, err := c.crawl().doc(d.FoundOn)
+	if err != nil {
+		c.crawl().fail(err)
+		return false
+	}
+	return from.Site != d.Site || from.Reason == store.ReasonElsewhere
 }
 
 // refound puts a document in line that waits in the store again, and may have a number which the

@@ -367,6 +367,47 @@ func TestReceive(t *testing.T) {
 	}
 }
 
+// TestToldByOwn: what another store found, which could not tell whether it is new, is new where a page of its own site newly leads to it, and
+// is followed beyond the budget as all that is new.
+func TestToldByOwn(t *testing.T) {
+	w := newWeb(t)
+	w.pages["/"] = page("home", "/a")
+	for _, path := range []string{"/a", "/early", "/behind", "/old"} {
+		w.set(path, page(path))
+	}
+	w.set("/post", page("post", "/behind"))
+	c := apart(t, w)
+	receive := func(paths ...string) {
+		t.Helper()
+		var found []Received
+		for _, path := range paths {
+			found = append(found, Received{URL: w.URL + path, From: "http://far.test/", Via: store.ViaAnchor, MaybeOld: true})
+		}
+		if r, err := c.Receive(t.Context(), found, nil); err != nil || r.Added != len(paths) {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	w.crawl(t, c, store.Rules{})
+	receive("/early")
+	one := plan.Plan{Policy: "round-robin", Budget: func(int) int { return 1 }, Text: "1"}
+	w.revisit(t, c, one) // "/", then "/a"
+	receive("/post", "/old")
+	w.set("/", page("home", "/a", "/early", "/post"))
+	var pages int64
+	for range 2 {
+		pages += w.revisit(t, c, one).NewPages
+	}
+	if n := [3]int{w.count("/early"), w.count("/post"), w.count("/behind")}; pages != 3 || n != [3]int{1, 1, 1} {
+		t.Errorf("%d new pages, want 3, /early, /post and /behind, which were asked for %v times", pages, n)
+	}
+	if d := w.doc(t, c, "/old"); d.State != store.Queued || d.New != store.MaybeNew {
+		t.Errorf("%+v", d)
+	}
+	if err := c.View().Check(func(p store.Problem) { t.Error(p) }); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLeaveTo: what a site's links lead to at another site of the same store, on which nobody works, waits for its next cycle, as it would if
 // another store had found it.
 func TestLeaveTo(t *testing.T) {
