@@ -195,6 +195,7 @@ type Crawl struct {
 	full    atomic.Pointer[error] // there is no room on the disk: nothing is handed out; nil: there is
 	looked  time.Time             // when that was found out
 	closing bool                  // no run may begin any more
+	more    unfinished            // sites whose first visit has more to fetch than it had when it ended
 	growing sync.Mutex            // held by Adopt, which any goroutine may call: two that count sites side by side would adopt too many
 	growths []*growth             // calls of Grow under way, also between their runs
 	err     error                 // the store is broken

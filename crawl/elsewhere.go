@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 
 	"forage/crawl/document"
 	"forage/crawl/novelty"
@@ -244,6 +247,8 @@ func (c *Crawl) admit(s *recipient, r *Received, url string) (*store.Doc, error)
 	}
 	c.loop.added += len(url)
 	switch {
+	case open == nil && d.State == store.Queued && d.Cycle == s.FirstCycle && s.whole():
+		c.more.add(s.Name)
 	case open == nil:
 	case d.State == store.Queued:
 		open.see(d, open.place(d.URL))
@@ -276,6 +281,43 @@ func (c *Crawl) foundOn(s *recipient, r *Received) (graph.Node, error) {
 
 // still reports whether no cycle of discovery came after the first visit of the site.
 func (s *recipient) still() bool { return s.LastCycle == s.FirstCycle }
+
+// whole reports whether the first visit of the site, which has ended, left nothing out, so that what is in line came later.
+func (s *site) whole() bool { return s.State == store.SiteDone && !s.Partial && s.LastCycle == s.FirstCycle }
+
+// unfinished are names of sites whose first visit has more to fetch than it had when it ended.
+type unfinished struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (u *unfinished) add(name string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.names == nil {
+		u.names = map[string]bool{}
+	}
+	u.names[name] = true
+}
+
+// Unfinished returns the sites to which others have led, since it was called last, when their first visit had come to its end: Run, with a
+// seed of theirs, goes on with that. A site whose first visit left something out, as at a limit, is none of them. Any goroutine.
+func (c *Crawl) Unfinished() []string {
+	c.more.mu.Lock()
+	defer c.more.mu.Unlock()
+	names := slices.Sorted(maps.Keys(c.more.names))
+	clear(c.more.names)
+	return names
+}
+
+// Unfinished reports whether a site is one of those that Crawl.Unfinished names, as far as the store tells: after a restart. O(1).
+func Unfinished(v *store.View, rec *store.Site) (bool, error) {
+	if !(&site{Site: rec}).whole() {
+		return false, nil
+	}
+	counts, err := v.Counters(rec.ID)
+	return err == nil && counts.Queued() > 0, err
+}
 
 // recipients find the sites of received URLs.
 type recipients struct {

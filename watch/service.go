@@ -72,6 +72,9 @@ type site struct {
 	asked    bool            // a cycle was asked for
 	full     bool            // of all documents
 	first    bool            // its first visit has not ended
+	more     bool            // it had, and has more to fetch: other sites led to it since
+	goesOn   time.Time       // when that may be fetched
+	gap      time.Duration   // from one such time to the next
 	applied  bool            // the store has its rules
 	last     time.Time       // when its latest visit ended
 	due      time.Time
@@ -106,12 +109,14 @@ var (
 )
 
 const (
-	maxVisits    = 256             // at the same time: each holds what is known of its site in memory
-	lateness     = 5 * time.Second // what begins later than this after it was due is late
-	lookInterval = time.Second     // between two looks at the room on the disk
-	shareEvery   = time.Hour       // rates are shared out anew so often
-	dropInterval = time.Hour       // events that are too old are dropped so often
-	dropAtOnce   = 10_000          // so many in one window
+	maxVisits    = 256              // at the same time: each holds what is known of its site in memory
+	lateness     = 5 * time.Second  // what begins later than this after it was due is late
+	lookInterval = time.Second      // between two looks at the room on the disk
+	shareEvery   = time.Hour        // rates are shared out anew so often
+	dropInterval = time.Hour        // events that are too old are dropped so often
+	dropAtOnce   = 10_000           // so many in one window
+	leastGap     = 10 * time.Second // between the times that a first visit goes on; it doubles from one to the next
+	mostGap      = time.Hour
 )
 
 // New makes a Service of what the configuration and the store say. O(sites, their cycles of the last day).
@@ -231,6 +236,9 @@ func (s *Service) load(v *store.View, w *site) error {
 		w.last = now
 	}
 	w.first = w.first || open && rec.LastCycle == rec.FirstCycle
+	if w.more, err = crawl.Unfinished(v, rec); err != nil {
+		return err
+	}
 	w.asked = open // what was interrupted goes on at once
 	w.rate = float64(w.When.Budget.N)
 	w.credit = creditAfter(past, w.rate, &w.rhythm, now)
@@ -320,7 +328,7 @@ func (s *Service) idle(now time.Time) time.Duration {
 	if s.config.Limits.MinFree > 0 || s.hold != nil || s.out > 0 {
 		return lookInterval
 	}
-	return time.Minute // the clock may be set
+	return leastGap // the clock may be set, and other sites lead to ones whose first visit has ended
 }
 
 // heard notes that a visit has ended.
@@ -363,6 +371,9 @@ func (s *Service) setBack(now time.Time) {
 			if w.credited.After(now) {
 				w.credited = now
 			}
+			if w.goesOn.After(now) {
+				w.goesOn = now
+			}
 		}
 		s.shared = time.Time{}
 	}
@@ -374,6 +385,14 @@ func (s *Service) begin(ctx context.Context, now time.Time, visits chan<- error)
 	next = never
 	if s.hold != nil || s.ending || s.kept[""].Paused {
 		return next
+	}
+	for _, name := range s.Crawl.Unfinished() {
+		if w := s.sites[name]; w != nil && !w.more {
+			w.more = true
+			if w.goesOn.Before(now) {
+				w.goesOn = now
+			}
+		}
 	}
 	var ready []*site
 	for _, w := range s.sites {
@@ -391,7 +410,7 @@ func (s *Service) begin(ctx context.Context, now time.Time, visits chan<- error)
 		if s.out >= maxVisits {
 			break // the end of a visit wakes
 		}
-		if w.When.Every > 0 && s.config.Limits.FetchesPerDay > 0 && !w.first && !w.asked && w.credit < 1 {
+		if w.When.Every > 0 && s.config.Limits.FetchesPerDay > 0 && !w.first && !w.more && !w.asked && w.credit < 1 {
 			w.last = now // its share has nothing for this occasion
 			continue
 		}
@@ -413,6 +432,9 @@ func (s *Service) due(w *site, now time.Time) time.Time {
 	}
 	w.earn(now)
 	due := w.When.Due(w.last, Phase(w.Name, w.When.Every), w.rate, w.credit-w.rate*w.days(w.last, now), &w.rhythm)
+	if w.more && w.goesOn.Before(due) {
+		due = w.goesOn
+	}
 	if !due.After(now) { // it may have been missed, and the window be closed
 		if open := w.When.Window.Next(now); open.After(now) {
 			return open

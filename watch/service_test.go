@@ -37,13 +37,14 @@ type blog struct {
 	slow  time.Duration
 	down  bool
 	gone  int // a post that is not there any more; 0: none
+	apart int // posts beyond these, to which nothing leads
 }
 
 func newBlog(t *testing.T, posts int) *blog {
 	b := &blog{posts: posts}
 	b.Server = lan.Server("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
-		posts, slow, down, gone := b.posts, b.slow, b.down, b.gone
+		posts, slow, down, gone, apart := b.posts, b.slow, b.down, b.gone, b.apart
 		if r.URL.Path == "/" {
 			b.homes = append(b.homes, time.Now())
 		}
@@ -62,7 +63,7 @@ func newBlog(t *testing.T, posts int) *blog {
 				}
 				fmt.Fprintf(w, "<p><a href=/post/%d>post %d</a>", i, i)
 			}
-		case err == nil && n < posts && (n == 0 || n != gone):
+		case err == nil && n < posts+apart && (n == 0 || n != gone):
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprintf(w, "<!doctype html><title>post %d</title><p>%s<a href=/>home</a>", n, strings.Repeat(fmt.Sprintf("Of subject %d much is to be said. ", n), 5))
 		default:
@@ -464,6 +465,94 @@ func TestSkipped(t *testing.T) {
 		}
 		if n := other.looks(time.Time{}) - looks; n < 55 {
 			t.Errorf("%d looks at the other site in an hour", n)
+		}
+	})
+}
+
+// TestGoesOn has the first visit of a site go on where others lead to pages of it after its end: soon, then less and less often, over a
+// restart, and beside the visits that are due. What is new is told, what may be old is not; where the first visit was cut nothing goes on.
+func TestGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, cut := newBlog(t, 5), newBlog(t, 5)
+		for Phase(b.name(), day) < 6*time.Hour { // the first visit that is due comes after all this
+			b = newBlog(t, 5)
+		}
+		b.set(func(b *blog) { b.apart = 100 })
+		cut.set(func(b *blog) { b.apart = 100 })
+		dir := t.TempDir()
+		conf := fmt.Sprintf("sites: [{url: %s/, every: 24h, budget: 1}, {url: %s/, every: 24h, budget: 1, first-budget: 3}]", b.URL, cut.URL)
+		w := begin(t, dir, conf)
+		time.Sleep(10 * time.Second)
+		began := time.Now()
+		receive := func(b *blog, n int, maybeOld bool) {
+			t.Helper()
+			r, err := w.Crawl.Receive(t.Context(), []crawl.Received{{URL: fmt.Sprintf("%s/post/%d", b.URL, n), Via: store.ViaAnchor, MaybeOld: maybeOld}}, nil)
+			if err != nil || r.Added != 1 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		fetched := func(b *blog, n int) bool {
+			t.Helper()
+			id, err := w.Crawl.View().Find(fmt.Sprintf("%s/post/%d", b.URL, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := w.Crawl.View().Doc(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.State == store.Fetched
+		}
+		receive(b, 10, true)
+		receive(cut, 10, true)
+		time.Sleep(2*leastGap + time.Second)
+		if !fetched(b, 10) || fetched(cut, 10) {
+			t.Errorf("fetched %v, want it, and %v where the first visit was cut, want it not", fetched(b, 10), fetched(cut, 10))
+		}
+		receive(b, 11, true)
+		if time.Sleep(leastGap / 2); fetched(b, 11) {
+			t.Error("it went on without a gap")
+		}
+		w.stop()
+		w = begin(t, dir, conf)
+		time.Sleep(time.Second)
+		if !fetched(b, 11) {
+			t.Error("a restart forgot it")
+		}
+		for n := range 20 {
+			receive(b, 20+n, true)
+			time.Sleep(10 * time.Minute)
+		}
+		receive(b, 50, false)
+		receive(b, 51, true)
+		if time.Sleep(day); !fetched(b, 39) || !fetched(b, 50) || !fetched(b, 51) {
+			t.Error("not all was fetched")
+		}
+		rec, err := w.Crawl.View().SiteNamed(b.name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, other := 0, 0
+		if err := w.Crawl.View().SiteCycles(rec.ID, func(c *store.CycleRecord) bool {
+			if c.Kind == store.FirstVisit {
+				first++
+			} else {
+				other++
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if first < 6 || first > 18 || other < 1 || other > 2 {
+			t.Errorf("the first visit came in %d parts, and there were %d others; want a part whenever twice as long has gone by, up to an hour, and another visit a day", first, other)
+		}
+		got := w.events(store.SiteReady, store.PageNew)
+		slices.SortFunc(got[:2], func(a, b string) int { return len(a) - len(b) }) // side by side
+		if !slices.Equal(got, []string{"site.ready " + b.name(), "site.ready " + cut.name() + " stopped by --budget", "page.new " + b.name() + "50"}) {
+			t.Errorf("told %q", got)
+		}
+		if n := b.looks(began); n < 1 || n > 3 {
+			t.Errorf("%d looks at the home page, want those of the visits that are due", n)
 		}
 	})
 }

@@ -19,7 +19,7 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 	ctx, cancel := context.WithCancel(ctx)
 	w.end = cancel
 	s.out++
-	name, first, full := w.Name, w.first || !w.applied, w.full
+	name, first, full := w.Name, w.first || w.more || !w.applied, w.full
 	seed := scope.Seed{URL: w.URL, Rules: w.Rules}
 	budget := w.When.Budget.of
 	switch {
@@ -42,7 +42,10 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 		p.Budget, p.Text = nil, "all"
 	}
 	opt := crawl.Options{Log: s.Log, Unarchived: w.Unarchived, Textless: w.Textless, Requisites: w.Requisites}
-	w.asked, w.full = false, false
+	was := visited{began: now, rules: seed.Rules, first: first, more: w.more && !w.first, full: full}
+	if w.more = false; !was.more { // else what is asked for, or due, comes after
+		w.asked, w.full = false, false
+	}
 	go func() { // Reload may change what w says while this runs
 		defer cancel()
 		var r *crawl.Result
@@ -52,7 +55,8 @@ func (s *Service) visit(ctx context.Context, w *site, now time.Time, visits chan
 		} else {
 			r, err = s.Crawl.Revisit(ctx, p, opt)
 		}
-		visits <- s.ended(w, r, err, visited{now, seed.Rules, first, full, ctx.Err() != nil})
+		was.called = ctx.Err() != nil
+		visits <- s.ended(w, r, err, was)
 	}()
 }
 
@@ -61,6 +65,7 @@ type visited struct {
 	began       time.Time
 	rules       store.Rules
 	first, full bool
+	more        bool // it went on with a first visit that had ended
 	called      bool // it was interrupted by the service
 }
 
@@ -78,6 +83,9 @@ func (s *Service) ended(w *site, r *crawl.Result, err error, was visited) error 
 		w.first = true
 	case err != nil:
 		return err
+	case r.Interrupted && was.called && was.more:
+		w.more, w.goesOn = true, now
+		return nil
 	case r.Interrupted && was.called:
 		w.asked, w.full = true, was.full // it goes on as soon as it may
 		return nil
@@ -87,6 +95,8 @@ func (s *Service) ended(w *site, r *crawl.Result, err error, was visited) error 
 			return err
 		}
 		w.id, w.applied, w.first = rec.ID, rulesEqual(&was.rules, &w.Rules), isFirst(rec)
+		w.gap = min(max(2*w.gap, leastGap), mostGap)
+		w.goesOn = now.Add(w.gap)
 	default:
 		w.credit -= float64(r.Refetched + r.Waited)
 		if r.NewPages > 0 && w.When.Every == 0 && s.sites[w.Name] == w { // else it was removed meanwhile

@@ -212,7 +212,6 @@ type trial struct {
 	apart       map[string]func(start func() error) error // starts processes that are not in the network of the test
 	ends        []ending
 	happened    map[happening]bool // events that stores have, once stores was called
-	late        map[string]bool    // URLs that wait for the next cycle, once stores was called
 	began       time.Time
 }
 
@@ -270,7 +269,7 @@ func newTrial(t testing.TB, hosts, pages int, delay time.Duration) *trial {
 	tr := &trial{
 		t: t, program: os.Args[0], web: serveWeb(t, hosts, pages), brokers: broker(t), group: fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()), dir: t.TempDir(),
 		partitions: 6, session: 3 * time.Second, checkpoints: 2 * time.Second, delay: delay, processes: map[string]*process{}, patience: 90 * time.Second, look: 200 * time.Millisecond,
-		apart: map[string]func(func() error) error{}, happened: map[happening]bool{}, late: map[string]bool{}, began: time.Now(),
+		apart: map[string]func(func() error) error{}, happened: map[happening]bool{}, began: time.Now(),
 	}
 	config := fmt.Sprintf("defaults:\n  timeout: 2s\n  every: 1000h\n  budget: 5\n  delay: %v\n  allow_private: [127.0.0.0/8]\nsites: []\n", tr.delay)
 	if err := os.WriteFile(tr.path("forage.yaml"), []byte(config), 0o644); err != nil {
@@ -413,15 +412,11 @@ func (tr *trial) await(what string, ok func([]topics.Status) bool) {
 	}
 }
 
-// crawled reports whether all is crawled. A remote page that becomes known when the first visit of its host has ended waits for the next cycle, which
-// does not come.
+// crawled reports whether all is crawled.
 func (tr *trial) crawled(all []topics.Status) bool {
 	var sites, pages, queued int64
 	for _, s := range all {
 		sites, pages, queued = sites+s.Sites, pages+s.Pages, queued+s.Queued
-	}
-	if tr.web.remote {
-		return sites == int64(tr.web.hosts) && pages+queued == int64(tr.web.total()) && strings.Count(tr.command("events"), `"type":"`+string(store.SiteReady)+`"`) >= tr.web.hosts
 	}
 	return sites == int64(tr.web.hosts) && pages == int64(tr.web.total()) && queued == 0
 }
@@ -461,9 +456,6 @@ func (tr *trial) stores() {
 			if at := topics.Partition(store.HostOf(d.URL), int32(tr.partitions)); at == int32(p) {
 				known[d.URL] = fmt.Sprintf("%s %s, status %d, %s %s, found by %d, cycle %d", d.State, d.Kind, d.Status, d.Reason, d.Via, d.FoundOn, d.Cycle)
 			}
-			if d.State == store.Queued && tr.web.remote {
-				tr.late[d.URL] = true
-			}
 			if d.State == store.Fetched && d.Kind == store.Page {
 				pages[d.URL]++
 				if at := topics.Partition(store.HostOf(d.URL), int32(tr.partitions)); at != int32(p) {
@@ -487,8 +479,7 @@ func (tr *trial) stores() {
 	for h := range tr.web.hosts {
 		for p := range tr.web.size(h) {
 			url := tr.web.url(h, p)
-			late := tr.late[url] && tr.web.isRemote(h, p)
-			if n := pages[url]; n != 1 && !(late && n == 0) {
+			if n := pages[url]; n != 1 {
 				tr.t.Errorf("%s is in %d stores, want one: %s", url, n, known[url])
 			}
 		}
@@ -505,12 +496,12 @@ func (tr *trial) listed() {
 	}
 	for h := range tr.web.hosts {
 		for p := range tr.web.size(h) {
-			if n := count[tr.web.url(h, p)]; n != 1 && !tr.late[tr.web.url(h, p)] {
+			if n := count[tr.web.url(h, p)]; n != 1 {
 				tr.t.Errorf("%s is listed %d times, want once", tr.web.url(h, p), n)
 			}
 		}
 	}
-	if want := tr.web.total() - len(tr.late); len(lines) != want {
+	if want := tr.web.total(); len(lines) != want {
 		tr.t.Errorf("%d pages are listed, want %d", len(lines), want)
 	}
 }

@@ -263,7 +263,7 @@ func TestCut(t *testing.T) {
 			if err := tr.web.politeness(tr.delay); err != nil {
 				t.Error(err)
 			}
-			t.Logf("%d of %d pages were fetched again, and %d wait for the next cycle", tr.owned(l), tr.web.total(), len(tr.late))
+			t.Logf("%d of %d pages were fetched again", tr.owned(l), tr.web.total())
 		})
 	}
 }
@@ -340,8 +340,8 @@ func TestTrial(t *testing.T) {
 // sizes tells what a crawl took.
 func (tr *trial) sizes(k *kafka, l *ledger, took time.Duration, again int) {
 	tr.t.Helper()
-	pages := float64(tr.web.total() - len(tr.late))
-	tr.t.Logf("%.0f pages in %v, %d fetched again, and %d wait for the next cycle", pages, took.Round(time.Second), again, len(tr.late))
+	pages := float64(tr.web.total())
+	tr.t.Logf("%.0f pages in %v, %d fetched again", pages, took.Round(time.Second), again)
 	for _, topic := range []string{topics.Of(tr.group).URLs, topics.Of(tr.group).Events, topics.Of(tr.group).Control} {
 		files, err := filepath.Glob(filepath.Join(k.dir, "log", topic+"-*", "*.log"))
 		if err != nil {
