@@ -169,7 +169,7 @@ func (f Folder) Get(_ context.Context, name string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// List implements Bucket. What a process that was killed left half written has no name.
+// List implements Bucket. What a process that was killed left half written has a name that nobody looks for, by which Prune removes it.
 func (f Folder) List(ctx context.Context, prefix string, yield func(name string) bool) error {
 	if _, err := os.Stat(string(f)); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (f Folder) List(ctx context.Context, prefix string, yield func(name string)
 		if errors.Is(err, fs.ErrNotExist) { // nothing was made there, or it was removed meanwhile
 			return nil
 		}
-		if err = errors.Join(err, ctx.Err()); err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+		if err = errors.Join(err, ctx.Err()); err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") && !strings.HasSuffix(d.Name(), ".tmp") {
 			return err
 		}
 		name, err := filepath.Rel(string(f), at)
@@ -201,6 +201,9 @@ func (f Folder) Delete(_ context.Context, name string) error {
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	// Each checkpoint has a folder of its own, and List goes through all that there are.
+	for dir := filepath.Dir(path); dir != filepath.Clean(string(f)) && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
 	}
 	return nil
 }

@@ -10,6 +10,7 @@
 // # Layout
 //
 //	epoch-000002/claim.json                   who has the epoch: made once, never changed
+//	epoch-000002/*                            what else owners say of it: it goes with the claim
 //	epoch-000002/tables/000123.sst            tables that the owner of that epoch has copied
 //	epoch-000002/checkpoint-000007/…          what else belongs to a checkpoint: the list of tables, the log
 //	epoch-000002/checkpoint-000007.json       its manifest, written last, made once, never changed
@@ -118,7 +119,7 @@ func manifestName(epoch uint64, number int) string {
 var (
 	claims    = regexp.MustCompile(`^epoch-(\d{6,18})/claim\.json$`)
 	manifests = regexp.MustCompile(`^epoch-(\d{6,18})/checkpoint-(\d{6,9})\.json$`)
-	places    = regexp.MustCompile(`^epoch-(\d{6,18})/(tables|checkpoint-\d{6,9})/`)
+	places    = regexp.MustCompile(`^epoch-(\d{6,18})/(tables/|checkpoint-\d{6,9}/|\.)?[^/]+$`) // a dot begins what is half written
 )
 
 // Claim claims an epoch, from 1, for an owner, who says who it is in who, which has to differ from what anybody else says (a bucket may know by it whose

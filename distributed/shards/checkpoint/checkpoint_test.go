@@ -289,7 +289,7 @@ func (l *lineage) whole(t *testing.T) {
 	}
 }
 
-// clean reports files that no checkpoint names.
+// clean reports files that no checkpoint names, and folders that have none.
 func (l *lineage) clean(t *testing.T, keep int) {
 	t.Helper()
 	all, err := listManifests(t.Context(), l.folder)
@@ -317,6 +317,14 @@ func (l *lineage) clean(t *testing.T, keep int) {
 	}
 	if len(named) > 0 {
 		t.Errorf("missing: %v", slices.Sorted(maps.Keys(named)))
+	}
+	if err := filepath.WalkDir(string(l.folder), func(at string, d fs.DirEntry, err error) error {
+		if entries, _ := os.ReadDir(at); err == nil && d.IsDir() && len(entries) == 0 {
+			t.Errorf("%s is left, and has nothing", at)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -382,6 +390,39 @@ func TestKills(t *testing.T) {
 			next.close()
 		}
 	}
+}
+
+// TestPast has an owner prune what the one before has left: half-written files, what it said of its epoch, and the folders of all that.
+func TestPast(t *testing.T) {
+	l := newLineage(t)
+	for range 2 {
+		o, err := l.takeOver(t, -1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"ended.json", "checkpoint-000009/.MANIFEST-000001.123.tmp", "tables/.000009.sst.123.tmp", ".claim.json.123.tmp"} {
+			if err := o.bucket.Create(t.Context(), fmt.Sprintf("epoch-%06d/%s", o.epoch, name), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			grow(t, o.db, rand.New(rand.NewPCG(5, o.epoch)), 20)
+			if err := l.write(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := o.w.Prune(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if got := listed(t.Context(), t, l.folder, fmt.Sprintf("epoch-%06d/e", o.epoch)); len(got) != 1 {
+			t.Errorf("the latest owner has said that it has ended, and there is %q", got)
+		}
+		o.close()
+	}
+	if err := l.folder.Delete(t.Context(), "epoch-000002/ended.json"); err != nil {
+		t.Fatal(err)
+	}
+	l.clean(t, 1)
 }
 
 // TestHistory lets owners follow each other at random, with failures of the bucket, and with old owners that do not know that they are none any more.

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 
 	"forage/store"
@@ -276,15 +275,13 @@ func (w *Writer) abandoned(n numbered) bool {
 	return w.base != nil && n.epoch < w.epoch && w.base.before(&Manifest{Epoch: n.epoch, Number: n.number})
 }
 
-// mine reports whether a name is that of a file, or claim, of this epoch or an earlier one which goes where no checkpoint needs it. The claim of this one stays.
+// mine reports whether a name is that of a file of this epoch or an earlier one which goes where no checkpoint needs it. Manifests are not among them, and
+// the claim of this epoch, and what else its owner says of it, stay.
 func (w *Writer) mine(name string) bool {
-	m, claim := places.FindStringSubmatch(name), false
-	if m == nil {
-		m, claim = claims.FindStringSubmatch(name), true
-	}
-	if m == nil || strings.Contains(strings.TrimPrefix(name, m[0]), "/") {
+	m := places.FindStringSubmatch(name)
+	if _, manifest := parseManifest(name); m == nil || manifest {
 		return false
 	}
 	epoch, err := strconv.ParseUint(m[1], 10, 64)
-	return err == nil && (epoch < w.epoch || epoch == w.epoch && !claim)
+	return err == nil && (epoch < w.epoch || epoch == w.epoch && m[2] != "")
 }
