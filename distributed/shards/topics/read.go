@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -122,13 +123,13 @@ func Statuses(ctx context.Context, client *kgo.Client, names Names, n int32) ([]
 	return all, err
 }
 
-// folderKey is the key in the topic of control of the name that the folder of checkpoints has.
-const folderKey = "checkpoints"
+// folderKey begins the keys in the topic of control of the names of folders of checkpoints. Each name has a key of its own, so that compaction keeps the first one.
+const folderKey = "checkpoints-"
 
-// Folder returns the name of the folder of checkpoints that the processes of the crawl see; "": none has told.
+// Folder returns the name of the folder of checkpoints that the processes of the crawl see, the first that was told; "": none was.
 func Folder(ctx context.Context, client *kgo.Client, names Names) (name string, err error) {
 	err = Read(ctx, client, names.Control, func(r *kgo.Record) error {
-		if string(r.Key) == folderKey {
+		if name == "" && strings.HasPrefix(string(r.Key), folderKey) {
 			name = string(r.Value)
 		}
 		return nil
@@ -136,7 +137,7 @@ func Folder(ctx context.Context, client *kgo.Client, names Names) (name string, 
 	return name, err
 }
 
-// PutFolder tells the others that name.
+// PutFolder tells the others that name. Of several who do so at once, Folder tells whose counts.
 func PutFolder(ctx context.Context, client *kgo.Client, names Names, name string) error {
-	return client.ProduceSync(ctx, &kgo.Record{Topic: names.Control, Key: []byte(folderKey), Value: []byte(name)}).FirstErr()
+	return client.ProduceSync(ctx, &kgo.Record{Topic: names.Control, Key: []byte(folderKey + name), Value: []byte(name)}).FirstErr()
 }

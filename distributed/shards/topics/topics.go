@@ -4,7 +4,7 @@
 //	GROUP-urls     URLs of hosts of the partition: seeds, and what was found in other partitions (URL); key: the URL
 //	GROUP-events   the events of the partition's store (report.Event); key: their site
 //	GROUP-control  how each partition is (Status; key: the partition), what its sites would do with fetches (Demand), and how many it has (Allotments);
-//	               the name of the folder of checkpoints (PutFolder); the latest record of a key counts
+//	               the name of the folder of checkpoints (PutFolder), of which the first counts; else the latest record of a key does
 package topics
 
 import (

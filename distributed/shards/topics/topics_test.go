@@ -111,8 +111,25 @@ func TestStatuses(t *testing.T) {
 	if err != nil || len(all) != 3 || all[0] != nil || all[1] == nil || all[1].Owner != "b" || all[1].Address != "http://b.test/" || all[2] == nil || all[2].Owner != "a" {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if name, err := Folder(t.Context(), in, names); name != "name" || err != nil {
-		t.Errorf("the checkpoints are %q, %v", name, err)
+}
+
+// TestFolder has two processes that see different folders begin a crawl at once: both are told the same one.
+func TestFolder(t *testing.T) {
+	in, names := client(t)
+	if name, err := Folder(t.Context(), in, names); name != "" || err != nil {
+		t.Errorf("nobody has told, and it is %q, %v", name, err)
+	}
+	keys := map[string]bool{}
+	for _, name := range []string{"a", "b"} { // neither has seen that the other one tells, too
+		if err := PutFolder(t.Context(), in, names, name); err != nil {
+			t.Fatal(err)
+		}
+		if have, err := Folder(t.Context(), in, names); have != "a" || err != nil {
+			t.Errorf("who has told %q reads %q, %v; want the first one", name, have, err)
+		}
+	}
+	if err := Read(t.Context(), in, names.Control, func(r *kgo.Record) error { keys[string(r.Key)] = true; return nil }); err != nil || len(keys) != 2 {
+		t.Errorf("%v, %v: compaction would keep the later one alone", keys, err)
 	}
 }
 
