@@ -48,6 +48,7 @@ type Member struct {
 	lease   *lease.Lease
 	id      string // that the broker gave; "": none yet
 	joined  int32  // generation of the lease; 0: none
+	ended   bool   // the lease, for want of answers, and that was told
 	rejoin  chan struct{}
 }
 
@@ -95,6 +96,8 @@ func (m *Member) Run(ctx context.Context) error {
 	})
 	defer beats.Wait()
 	m.again()
+	var failing time.Time // since then; zero: it is not
+	told := false
 	for {
 		select {
 		case <-m.rejoin:
@@ -104,13 +107,19 @@ func (m *Member) Run(ctx context.Context) error {
 			}
 			return nil
 		}
-		if err := m.join(ctx); err != nil {
-			if final(err) {
-				cancel(err)
-				return err
+		switch err := m.join(ctx); {
+		case err == nil:
+			failing, told = time.Time{}, false
+		case final(err):
+			cancel(err)
+			return err
+		default:
+			if failing.IsZero() {
+				failing = time.Now()
 			}
-			if ctx.Err() == nil {
-				m.cfg.Log.Debug("joining the group failed, and is tried again", "error", err)
+			if !told && ctx.Err() == nil && time.Since(failing) > 2*m.cfg.Session { // it fails now and then, when others join, too
+				m.cfg.Log.Warn("the group cannot be joined, and nothing is fetched; it is tried again", "error", err)
+				told = true
 			}
 			select {
 			case <-time.After(m.cfg.Session / 20 * time.Duration(1+rand.IntN(2))):
@@ -169,8 +178,11 @@ func (m *Member) beat(ctx context.Context) error {
 	r.Group, r.Generation, r.MemberID, r.InstanceID = m.cfg.Group, generation, id, &m.cfg.Instance
 	sent := m.cfg.Clock()
 	answer, err := r.RequestWith(ctx, m.cfg.Client)
-	if err != nil {
-		return nil // the next one may be answered
+	if err != nil { // the next one may be answered
+		if !errors.Is(err, context.Canceled) {
+			m.unanswered(err)
+		}
+		return nil
 	}
 	switch err := kerr.ErrorForCode(answer.ErrorCode); {
 	case err == nil:
@@ -196,6 +208,17 @@ func (m *Member) confirmed(sent lease.Instant, generation int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lease.Confirmed(sent, generation)
+	m.ended = false
+}
+
+// unanswered notes that a heartbeat was not answered, and says so once the lease has ended by that.
+func (m *Member) unanswered(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.ended && m.cfg.Clock() >= m.lease.Until() {
+		m.ended = true
+		m.cfg.Log.Warn("no broker answers, and the lease has ended: nothing is fetched until one does", "error", err)
+	}
 }
 
 // expelled notes that the process is no member any more by that ID, and reports whether it was: an answer may be late, and the process have joined anew

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,6 +119,12 @@ func cluster(t *testing.T) *kfake.Cluster {
 // start has a process join.
 func start(t *testing.T, c *kfake.Cluster, name string) *process {
 	t.Helper()
+	return startTelling(t, c, name, io.Discard)
+}
+
+// startTelling has a process join that logs to w.
+func startTelling(t *testing.T, c *kfake.Cluster, name string, w io.Writer) *process {
+	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +134,7 @@ func start(t *testing.T, c *kfake.Cluster, name string) *process {
 	p.Member = New(Config{
 		Client: client, Group: "g", Topic: "urls", Partitions: partitions, Instance: name, Session: session,
 		Terms: lease.Terms{Term: session, Longest: time.Second, Delay: time.Millisecond},
-		Clock: func() lease.Instant { return time.Since(began) }, Log: slog.New(slog.DiscardHandler), Changed: func([]int32, []lease.Lost) {},
+		Clock: func() lease.Instant { return time.Since(began) }, Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn})), Changed: func([]int32, []lease.Lost) {},
 	})
 	go func() { p.ended <- p.Run(ctx) }()
 	t.Cleanup(func() { end(); client.Close() })
@@ -213,11 +222,47 @@ func TestMembers(t *testing.T) {
 	settle(t, a)
 }
 
-// TestBrokerGone has a lease end when the broker is gone, and not before.
+// A journal is a log that is written to while it is read.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// has tells how often the log has a text.
+func (j *journal) has(text string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), text)
+}
+
+// TestStranger has a member in the group that is another program: who cannot join for that says so.
+func TestStranger(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	c.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		answer := r.ResponseKind().(*kmsg.JoinGroupResponse)
+		answer.Generation, answer.MemberID, answer.LeaderID = 1, "a", "a"
+		answer.Members = []kmsg.JoinGroupResponseMember{{MemberID: "stranger"}}
+		return answer, nil, true
+	})
+	var log journal
+	startTelling(t, c, "a", &log)
+	await(t, "told", func() bool { return log.has("stranger of group g is not forage-shard") == 1 })
+}
+
+// TestBrokerGone has a lease end when the broker is gone, and not before. That is told once.
 func TestBrokerGone(t *testing.T) {
 	t.Parallel()
 	c := cluster(t)
-	a := start(t, c, "a")
+	var log journal
+	a := startTelling(t, c, "a", &log)
 	settle(t, a)
 	c.Close()
 	closed := time.Since(began)
@@ -235,6 +280,7 @@ func TestBrokerGone(t *testing.T) {
 	if has, _ := a.has(); len(has) != partitions {
 		t.Errorf("the process has %v, want all partitions, as nobody has told otherwise", has)
 	}
+	await(t, "told", func() bool { return log.has("no broker answers") == 1 })
 }
 
 // TestTwice starts two processes with one name.
