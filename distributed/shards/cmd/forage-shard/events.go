@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -29,13 +30,11 @@ went on from a checkpoint, is printed once.`,
 				return err
 			}
 			defer client.Close()
-			seen := map[string]bool{}
+			var told recent
 			show := func(r *kgo.Record) error {
-				id := idOf(r.Value)
-				if seen[id] {
+				if !told.add(idOf(r.Value)) {
 					return nil
 				}
-				seen[id] = true
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", r.Value)
 				return err
 			}
@@ -63,6 +62,28 @@ went on from a checkpoint, is printed once.`,
 	l.add(cmd)
 	cmd.Flags().BoolVar(&follow, "follow", false, "go on with those that come")
 	return cmd
+}
+
+// A recent remembers what was told of late: an event is told again within those since a checkpoint of its partition.
+type recent struct {
+	latest, before map[[16]byte]bool
+}
+
+// mostRecent is how many IDs are remembered at least. Twice as many, the most, take 72 MiB.
+const mostRecent = 1 << 20
+
+// add remembers an ID, and reports whether it did not before.
+func (r *recent) add(id string) bool {
+	whole := sha256.Sum256([]byte(id))
+	sum := [16]byte(whole[:])
+	if r.latest[sum] || r.before[sum] {
+		return false
+	}
+	if r.latest == nil || len(r.latest) == mostRecent {
+		r.latest, r.before = map[[16]byte]bool{}, r.latest
+	}
+	r.latest[sum] = true
+	return true
 }
 
 // idOf returns the ID of an event.
