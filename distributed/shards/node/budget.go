@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -19,14 +20,16 @@ import (
 
 // A budget is what the process knows of that.
 type budget struct {
+	limit int // of all partitions
+
 	mu      sync.Mutex
 	demands []*topics.Demand // by partition; nil: not told yet
 	now     *topics.Allotments
 	changed chan struct{} // closed when something of it has
 }
 
-func newBudget(partitions int32) *budget {
-	return &budget{demands: make([]*topics.Demand, partitions), changed: make(chan struct{})}
+func newBudget(limit int, partitions int32) *budget {
+	return &budget{limit: limit, demands: make([]*topics.Demand, partitions), changed: make(chan struct{})}
 }
 
 // wait returns a channel that is closed when something changes after this call.
@@ -36,7 +39,8 @@ func (b *budget) wait() <-chan struct{} {
 	return b.changed
 }
 
-// read takes in a record of the topic. Others than those of the budget, and such as are out of date, change nothing.
+// read takes in a record of the topic. Others than those of the budget, and such as are out of date, change nothing. Nor do those that give out more than there is:
+// they are of a time when the limit was higher.
 func (b *budget) read(r *kgo.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,11 +48,11 @@ func (b *budget) read(r *kgo.Record) {
 	var a topics.Allotments
 	switch {
 	case string(r.Key) == topics.AllotmentsKey:
-		if json.Unmarshal(r.Value, &a) != nil || len(a.Fetches) != len(b.demands) || b.now != nil && a.Epoch < b.now.Epoch {
+		if json.Unmarshal(r.Value, &a) != nil || !b.holds(a.Fetches) || b.now != nil && a.Epoch < b.now.Epoch {
 			return
 		}
 		b.now = &a
-	case json.Unmarshal(r.Value, &d) == nil && d.Partition >= 0 && int(d.Partition) < len(b.demands) && string(r.Key) == string(d.Key()):
+	case json.Unmarshal(r.Value, &d) == nil && d.Partition >= 0 && int(d.Partition) < len(b.demands) && string(r.Key) == string(d.Key()) && !slices.ContainsFunc(d.Bands, odd):
 		if was := b.demands[d.Partition]; was != nil && d.Epoch < was.Epoch {
 			return
 		}
@@ -60,21 +64,38 @@ func (b *budget) read(r *kgo.Record) {
 	b.changed = make(chan struct{})
 }
 
-// allotted is how many fetches of a day a partition has, of limit.
-func (b *budget) allotted(p int32, limit int) int {
+// holds reports whether fetches of each partition are no more than there are.
+func (b *budget) holds(fetches []int) bool {
+	left := b.limit
+	for _, n := range fetches {
+		if n < 0 || n > left {
+			return false
+		}
+		left -= n
+	}
+	return len(fetches) == len(b.demands)
+}
+
+// odd reports whether a band is none that can be reckoned with: nobody tells such.
+func odd(band revisit.Band) bool {
+	return band.Fetches < 0 || band.Fetches > math.MaxInt32 || band.Step < -1000 || band.Step > 1000
+}
+
+// allotted is how many fetches of a day a partition has.
+func (b *budget) allotted(p int32) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.now != nil {
 		return b.now.Fetches[p]
 	}
-	return equalShare(limit, int(p), len(b.demands))
+	return equalShare(b.limit, int(p), len(b.demands))
 }
 
 // due returns what the owner of partition 0, in that epoch, has to tell; nil: nothing that is not told.
-func (b *budget) due(limit int, epoch int64) *topics.Allotments {
+func (b *budget) due(epoch int64) *topics.Allotments {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := divide(limit, b.demands)
+	a := divide(b.limit, b.demands)
 	if a.Epoch = epoch; b.now != nil && b.now.Epoch == epoch && slices.Equal(b.now.Fetches, a.Fetches) {
 		return nil
 	}
@@ -134,27 +155,26 @@ func (o *owner) allot(d revisit.Demand) int {
 	case o.demanded <- struct{}{}:
 	default:
 	}
-	return o.node.budget.allotted(o.p, o.node.Watch.Limits.FetchesPerDay)
+	return o.node.budget.allotted(o.p)
 }
 
 // heed takes part in dividing the fetches of a day, until ctx ends: it tells the partition's demand, has the service go by what is allotted to it, and, as the
 // owner of partition 0, divides.
 func (o *owner) heed(ctx context.Context) error {
 	n := o.node
-	limit := n.Watch.Limits.FetchesPerDay
-	if limit == 0 {
+	if n.budget.limit == 0 {
 		return nil
 	}
-	had := n.budget.allotted(o.p, limit)
+	had := n.budget.allotted(o.p)
 	for {
 		var again <-chan time.Time
 		changed := n.budget.wait() // before it is looked at, so that nothing is overlooked
-		if has := n.budget.allotted(o.p, limit); has != had {
+		if has := n.budget.allotted(o.p); has != had {
 			had = has
 			o.service.Reshare()
 		}
 		if o.p == 0 {
-			if a := n.budget.due(limit, o.epoch); a != nil {
+			if a := n.budget.due(o.epoch); a != nil {
 				if err := o.put(ctx, []byte(topics.AllotmentsKey), a); err == nil {
 					o.log.Info("divides the fetches of a day", "price", a.Price, "fetches", a.Fetches)
 				} else if ctx.Err() == nil {

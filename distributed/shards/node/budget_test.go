@@ -31,10 +31,10 @@ func sum(all []int) (n int) {
 // TestBudget divides a limit as partitions tell their demands, and never gives more than it.
 func TestBudget(t *testing.T) {
 	const limit = 20
-	b := newBudget(3)
+	b := newBudget(limit, 3)
 	shares := func() (all []int) {
 		for p := range int32(3) {
-			all = append(all, b.allotted(p, limit))
+			all = append(all, b.allotted(p))
 		}
 		return all
 	}
@@ -47,7 +47,7 @@ func TestBudget(t *testing.T) {
 	}
 	divided := func(epoch int64) *topics.Allotments {
 		t.Helper()
-		a := b.due(limit, epoch)
+		a := b.due(epoch)
 		if a == nil {
 			t.Fatal("nothing is due")
 		}
@@ -61,7 +61,7 @@ func TestBudget(t *testing.T) {
 		default:
 			t.Error("nobody is told of a change")
 		}
-		if again := b.due(limit, epoch); again != nil {
+		if again := b.due(epoch); again != nil {
 			t.Errorf("told, and still due: %+v", again)
 		}
 		return a
@@ -88,6 +88,10 @@ func TestBudget(t *testing.T) {
 	for _, r := range []*kgo.Record{
 		record(t, topics.AllotmentsKey, topics.Allotments{Epoch: 4, Fetches: []int{20, 0, 0}}), // the owner before
 		record(t, topics.AllotmentsKey, topics.Allotments{Epoch: 9, Fetches: []int{20}}),
+		record(t, topics.AllotmentsKey, topics.Allotments{Epoch: 9, Fetches: []int{20, 1, 0}}), // the limit was higher
+		record(t, topics.AllotmentsKey, topics.Allotments{Epoch: 9, Fetches: []int{20, -1, 0}}),
+		record(t, "demand-0", topics.Demand{Epoch: 9, Bands: revisit.Demand{{Step: 5000, Fetches: 1}}}), // a price beyond what JSON has numbers for
+		record(t, "demand-0", topics.Demand{Epoch: 9, Bands: revisit.Demand{{Step: 0, Fetches: 1 << 62}, {Step: 0, Fetches: 1 << 62}}}),
 		{Key: []byte(topics.AllotmentsKey), Value: []byte("no JSON")},
 		record(t, "demand-7", topics.Demand{Partition: 7}), record(t, "demand-0", topics.Demand{Partition: 1, Epoch: 9}), record(t, "0", topics.Status{}),
 		{Key: []byte("checkpoints"), Value: []byte("X")},

@@ -110,7 +110,7 @@ func Run(ctx context.Context, cfg Config) error {
 	cache := store.NewCache(int(cfg.Partitions), memTable)
 	defer cache.Close()
 	n := &Node{
-		Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), cache: cache, budget: newBudget(cfg.Partitions),
+		Config: cfg, bucket: bucket, topics: topics.Of(cfg.Group), cache: cache, budget: newBudget(cfg.Watch.Limits.FetchesPerDay, cfg.Partitions),
 		owners: map[int32]*owner{}, failed: make(chan error, 1),
 	}
 	if n.client, err = kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("forage-shard "+cfg.Name), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
@@ -139,7 +139,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer unserve()
 	joined, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
-	if cfg.Watch.Limits.FetchesPerDay > 0 {
+	if n.budget.limit > 0 {
 		if err := n.follow(joined); err != nil {
 			return err
 		}

@@ -417,8 +417,8 @@ func (o *owner) tell(ctx context.Context, state string) {
 		Partition: o.p, Epoch: o.epoch, Owner: o.node.Name, Address: o.node.Address, State: state, At: time.Now().UTC().Format(time.RFC3339),
 		Received: o.received.Load(), NoSite: o.noSite.Load(), Sent: o.sent.Load(), Told: o.told.Load(), Offset: o.offset.Load(), LagMillis: o.lag.p99().Milliseconds(),
 	}
-	if limit := o.node.Watch.Limits.FetchesPerDay; limit > 0 {
-		a := o.node.budget.allotted(o.p, limit)
+	if o.node.budget.limit > 0 {
+		a := o.node.budget.allotted(o.p)
 		s.Allotted = &a
 	}
 	if total := o.node.total; total != nil {
