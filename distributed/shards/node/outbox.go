@@ -8,9 +8,9 @@ import (
 	"hash/fnv"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"forage/distributed/shards/checkpoint"
 	"forage/distributed/shards/topics"
 	"forage/graph"
 	"forage/report"
@@ -80,14 +80,12 @@ func (o *owner) handOnAll(ctx context.Context) error {
 	}
 }
 
-// afterFailure drops the producer, whose transaction nobody knows the state of, and returns the error where no other one would do better.
+// afterFailure drops the producer, whose transaction nobody knows the state of, and returns the error where no other one would do better. One that was fenced
+// may be replaced: brokers do so, too, when a transaction takes too long or none was begun for days, and where there is a successor producer knows.
 func (o *owner) afterFailure(err error, out **kgo.Client) error {
 	closeClient(*out)
 	*out = nil
-	switch {
-	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch), errors.Is(err, kerr.InvalidProducerIDMapping):
-		return fmt.Errorf("%w: %v", errClaimed, err)
-	case errors.Is(err, errStore) && !o.full(err):
+	if errors.Is(err, errClaimed) || errors.Is(err, errStore) && !o.full(err) {
 		return err
 	}
 	o.log.Warn("nothing could be handed on; it is tried again", "error", err)
@@ -96,8 +94,15 @@ func (o *owner) afterFailure(err error, out **kgo.Client) error {
 
 var errStore = errors.New("the store")
 
-// producer opens what writes to the log for this partition: no other one can from then on.
-func (o *owner) producer() (*kgo.Client, error) {
+// producer opens what writes to the log for this partition: no other one can from then on. Who has a successor opens none, as that would fence the successor.
+func (o *owner) producer(ctx context.Context) (*kgo.Client, error) {
+	epoch, err := checkpoint.Claimed(ctx, o.node.place(o.p))
+	if err != nil {
+		return nil, err
+	}
+	if int64(epoch) > o.epoch {
+		return nil, fmt.Errorf("%w: epoch %d", errClaimed, epoch)
+	}
 	return kgo.NewClient(
 		kgo.SeedBrokers(o.node.Brokers...), kgo.ClientID("forage-shard "+o.node.Name),
 		kgo.TransactionalID(fmt.Sprintf("%s-%d", o.node.Group, o.p)), kgo.TransactionTimeout(10*time.Second),
@@ -152,7 +157,7 @@ func (o *owner) handOnSome(ctx context.Context, out **kgo.Client) (more bool, er
 		return false, nil
 	}
 	if *out == nil {
-		if *out, err = o.producer(); err != nil {
+		if *out, err = o.producer(ctx); err != nil {
 			return false, err
 		}
 	}
