@@ -43,7 +43,7 @@ func (tr *trial) client() *kgo.Client {
 	return c
 }
 
-// TestOddRecords has the log hold what is no URL, and what is from the future: both are told once, and what comes after them is crawled.
+// TestOddRecords has the log hold what is no URL, a site of another partition, and what is from the future: each is told once, and what comes after them is crawled.
 func TestOddRecords(t *testing.T) {
 	tr := newTrial(t, 1, 5, 0)
 	tr.begin("a")
@@ -52,8 +52,16 @@ func TestOddRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stray := 1
+	for topics.Partition(tr.web.host(stray), int32(tr.partitions)) == p {
+		stray++
+	}
+	elsewhere, err := json.Marshal(topics.URL{URL: tr.web.url(stray, 0), Seed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var records []*kgo.Record
-	for _, value := range []string{"no URL", `{"url": 7}`, "", string(seed), string(seed)} {
+	for _, value := range []string{"no URL", `{"url": 7}`, "", string(elsewhere), string(seed), string(seed)} {
 		records = append(records, &kgo.Record{Topic: topics.Of(tr.group).URLs, Partition: p, Value: []byte(value), Timestamp: time.Now().Add(10 * time.Minute)})
 	}
 	if err := tr.client().ProduceSync(t.Context(), records...).FirstErr(); err != nil {
@@ -62,7 +70,7 @@ func TestOddRecords(t *testing.T) {
 	tr.await("crawled", tr.crawled)
 	tr.stop("a", syscall.SIGTERM)
 	text := tr.processes["a"].text()
-	for want, n := range map[string]int{"is no URL of forage-shard": 3, "the clock of this machine is behind": 1} {
+	for want, n := range map[string]int{"is no URL of forage-shard": 3, "a seed is left out": 1, "the clock of this machine is behind": 1} {
 		if got := strings.Count(text, want); got != n {
 			t.Errorf("%q is told %d times, want %d", want, got, n)
 		}
