@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -62,6 +63,7 @@ func (o *owner) inbox() (*kgo.Client, error) {
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.node.topics.URLs: {o.p: kgo.NewOffset().At(int64(at))}}),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // what is gone was lost, and that has to be told
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(), // the offset goes past them: else one would seem to be lost where retention drops all of an idle partition
 		kgo.FetchMaxBytes(1<<20), kgo.FetchMaxPartitionBytes(1<<20), kgo.BrokerMaxReadBytes(4<<20), kgo.MaxConcurrentFetches(1),
 	)
 }
@@ -98,6 +100,8 @@ func (o *owner) takeIn(ctx context.Context, in *kgo.Client) error {
 
 // take takes in some records, each once: how far they go is in the commit that has what they say. Seeds come before, and may come twice.
 func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
+	next := records[len(records)-1].Offset + 1
+	records = slices.DeleteFunc(records, func(r *kgo.Record) bool { return r.Attrs.IsControl() })
 	var found []crawl.Received
 	for _, r := range records {
 		if ahead := time.Until(r.Timestamp); ahead > mostAhead && !o.offClock {
@@ -120,7 +124,6 @@ func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 	if err := o.awaitSites(ctx, found); err != nil {
 		return err
 	}
-	next := records[len(records)-1].Offset + 1
 	for {
 		counts, err := o.crawl.Receive(ctx, found, func(db *store.DB) error { return putPosition(db, offsetOf, uint64(next)) })
 		if err == nil {
