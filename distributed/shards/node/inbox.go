@@ -79,14 +79,13 @@ const atOnce = 500
 
 // takeIn takes in the URLs that other partitions found, and seeds, until ctx ends.
 func (o *owner) takeIn(ctx context.Context, in *kgo.Client) error {
+	troubled := false
 	for ctx.Err() == nil {
 		fetches := in.PollRecords(ctx, atOnce)
+		var failed error
 		for _, e := range fetches.Errors() {
-			switch {
-			case errors.Is(e.Err, kerr.OffsetOutOfRange):
+			if failed = e.Err; errors.Is(failed, kerr.OffsetOutOfRange) {
 				return fmt.Errorf("%w: topic %s, partition %d, offset %d", ErrRetention, o.node.topics.URLs, o.p, o.offset.Load())
-			case ctx.Err() == nil:
-				o.log.Warn("the log cannot be read; it is tried again", "error", e.Err)
 			}
 		}
 		if records := fetches.Records(); len(records) > 0 {
@@ -94,6 +93,16 @@ func (o *owner) takeIn(ctx context.Context, in *kgo.Client) error {
 				return err
 			}
 		}
+		if failed != nil && ctx.Err() == nil {
+			if !troubled {
+				o.log.Warn("the log cannot be read; it is tried again", "error", failed)
+			}
+			select { // the client tries again by itself, and at once
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+		troubled = failed != nil
 	}
 	return nil
 }

@@ -3,8 +3,14 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -81,5 +87,66 @@ func TestStray(t *testing.T) {
 		if got := len(o.service.Sites()) - before; got != want {
 			t.Errorf("a site of partition %d adds %d sites, want %d", p, got, want)
 		}
+	}
+}
+
+// A journal is a log that is written to while it is read.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// count tells how often the log has a text.
+func (j *journal) count(text string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), text)
+}
+
+// tells has an owner log to what is returned.
+func (o *owner) tells() *journal {
+	j := &journal{}
+	o.log = slog.New(slog.NewTextHandler(j, nil))
+	return j
+}
+
+// TestRefused has the broker refuse that the log is read: that is told once, and what is there is taken in when it does not any more.
+func TestRefused(t *testing.T) {
+	o, cluster := newOwner(t)
+	if err := topics.Seed(t.Context(), o.node.client, o.node.topics, 2, []topics.URL{{URL: "https://" + hostOf(0) + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64
+	cluster.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		if refused.Add(1) > 3 {
+			return nil, nil, false
+		}
+		cluster.KeepControl()
+		answer := r.ResponseKind().(*kmsg.FetchResponse)
+		for _, t := range r.(*kmsg.FetchRequest).Topics {
+			topic := kmsg.NewFetchResponseTopic()
+			topic.Topic, topic.TopicID = t.Topic, t.TopicID
+			for _, p := range t.Partitions {
+				one := kmsg.NewFetchResponseTopicPartition()
+				one.Partition, one.ErrorCode = p.Partition, kerr.TopicAuthorizationFailed.Code
+				topic.Partitions = append(topic.Partitions, one)
+			}
+			answer.Topics = append(answer.Topics, topic)
+		}
+		return answer, nil, true
+	})
+	log := o.tells()
+	began := time.Now()
+	if err := o.read(t, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := log.count("the log cannot be read"); n != 1 || time.Since(began) < 2*time.Second {
+		t.Errorf("it is told %d times, and tried three times within %v", n, time.Since(began))
 	}
 }

@@ -27,6 +27,7 @@ const mostHandedOn = 2000
 func (o *owner) handOn(ctx context.Context) error {
 	var out *kgo.Client
 	defer func() { closeClient(out) }()
+	troubled := false
 	for {
 		db := o.crawl.DB()
 		urls, events := db.MoreOutgoing(), db.MoreEvents() // before it is read, so that nothing is overlooked
@@ -35,9 +36,14 @@ func (o *owner) handOn(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
+			failed := err
 			if err = o.afterFailure(err, &out); err != nil {
 				return err
 			}
+			if !troubled {
+				o.log.Warn("nothing could be handed on; it is tried again", "error", failed)
+			}
+			troubled = true
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -45,6 +51,7 @@ func (o *owner) handOn(ctx context.Context) error {
 			}
 			continue
 		}
+		troubled = false
 		if more {
 			continue
 		}
@@ -88,7 +95,6 @@ func (o *owner) afterFailure(err error, out **kgo.Client) error {
 	if errors.Is(err, errClaimed) || errors.Is(err, errStore) && !o.full(err) {
 		return err
 	}
-	o.log.Warn("nothing could be handed on; it is tried again", "error", err)
 	return nil
 }
 
