@@ -313,23 +313,31 @@ func (o *owner) work(ctx context.Context) (err error) {
 		return err
 	}
 
-	// Nothing is under way any more. What was found goes on its way, and is in a checkpoint.
-	last, cancel := context.WithTimeout(context.Background(), n.Session)
-	defer cancel()
-	e := o.handOnAll(last)
-	e = errors.Join(e, o.save(last))
 	closed = true
-	e = errors.Join(e, o.crawl.DB().EndReads(), o.crawl.Close())
-	if e == nil {
-		e = writeEnded(last, n.place(o.p), o.epoch)
-	}
-	if e != nil {
+	if e := o.handOver(); e != nil {
 		o.log.Warn("not all was handed over: whoever is next waits for longer, and goes on from an earlier checkpoint", "error", e)
 	} else {
 		o.log.Info("ended", "epoch", o.epoch)
 	}
-	o.tell(last, "ended")
+	o.tell(context.Background(), "ended")
 	return err
+}
+
+// handOver is called when nothing is under way any more. What was found goes on its way, and is in a checkpoint; what the log does not take, whoever is next hands on. It
+// closes the store.
+func (o *owner) handOver() error {
+	last, cancel := context.WithTimeout(context.Background(), o.node.Session)
+	defer cancel()
+	some, enough := context.WithTimeout(last, o.node.Session/2) // a broker that is away leaves time for the checkpoint
+	defer enough()
+	if err := o.handOnAll(some); err != nil {
+		o.log.Warn("not all that was found is in the log: whoever is next hands it on", "error", err)
+	}
+	err := o.save(last)
+	if err = errors.Join(err, o.crawl.DB().EndReads(), o.crawl.Close()); err != nil {
+		return err
+	}
+	return writeEnded(last, o.node.place(o.p), o.epoch)
 }
 
 // visit has the service run until ctx ends. Then requests under way have half a session to go on to their end: what is cut off would be fetched again
