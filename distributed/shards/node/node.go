@@ -55,6 +55,7 @@ type Config struct {
 type Node struct {
 	Config
 	bucket checkpoint.Bucket // of all crawls whose checkpoints are there
+	mark   string            // the name that the crawl's part of it has, by which it is known
 	topics topics.Names
 	loop   *crawl.Loop
 	cache  *store.Cache
@@ -204,11 +205,11 @@ func (n *Node) agree(ctx context.Context) error {
 	if err := checkpoint.Exclusive(ctx, place, n.Checkpoints, nameFile); err != nil {
 		return err
 	}
-	b, err := checkpoint.Load(ctx, place, nameFile)
+	name, err := n.name(ctx)
 	if err != nil {
 		return err
 	}
-	name := strings.TrimSpace(string(b))
+	n.mark = name
 	have, err := topics.Folder(ctx, n.client, n.topics)
 	if err == nil && have == "" {
 		if err = topics.PutFolder(ctx, n.client, n.topics, name); err == nil {
@@ -217,6 +218,22 @@ func (n *Node) agree(ctx context.Context) error {
 	}
 	if err == nil && have != name {
 		err = fmt.Errorf("%s/%s: %w", n.Checkpoints, n.Group, ErrElsewhere)
+	}
+	return err
+}
+
+// name returns the name of the crawl's bucket.
+func (n *Node) name(ctx context.Context) (string, error) {
+	b, err := checkpoint.Load(ctx, checkpoint.In(n.bucket, n.Group), nameFile)
+	return strings.TrimSpace(string(b)), err
+}
+
+// same returns an error where the checkpoints are not those any more that all processes agreed on: of a folder that is not mounted, an empty one may be left, in which
+// nobody seems to have a partition.
+func (n *Node) same(ctx context.Context) error {
+	name, err := n.name(ctx)
+	if err == nil && name != n.mark {
+		err = ErrElsewhere
 	}
 	return err
 }

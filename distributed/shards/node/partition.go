@@ -129,7 +129,10 @@ func (o *owner) claim(ctx context.Context) error {
 			})
 			if due {
 				var claimed *checkpoint.ClaimedError
-				switch err = checkpoint.Claim(ctx, place, uint64(next), []byte(o.node.Name+" "+rand.Text())); {
+				if err = o.node.same(ctx); err == nil {
+					err = checkpoint.Claim(ctx, place, uint64(next), []byte(o.node.Name+" "+rand.Text()))
+				}
+				switch {
 				case errors.As(err, &claimed):
 					err = nil // it looks again
 				case err == nil:
@@ -385,6 +388,9 @@ func (o *owner) keepCheckpoints(ctx context.Context) error {
 
 func (o *owner) save(ctx context.Context) error {
 	began := time.Now().UTC()
+	if err := o.node.same(ctx); err != nil {
+		return err
+	}
 	_, did, err := o.writer.Write(ctx, o.crawl.DB(), latest.State{At: began, Partitions: o.node.Partitions})
 	var claimed *checkpoint.ClaimedError
 	if errors.As(err, &claimed) {

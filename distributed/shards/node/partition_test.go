@@ -1,11 +1,17 @@
 package node
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"forage/distributed/shards/checkpoint"
+	"forage/distributed/shards/group"
+	"forage/distributed/shards/lease"
 	"forage/store"
 )
 
@@ -35,5 +41,39 @@ func TestAway(t *testing.T) {
 	n := 0
 	if err := db.Outgoing(0, func(*store.Outgoing) bool { n++; return true }); err != nil || n != 1 {
 		t.Errorf("%d URLs are to be handed on, %v", n, err)
+	}
+}
+
+// TestUnmounted has an empty folder in the place of the checkpoints, as where they are mounted no more: nobody claims a partition there, or writes a checkpoint, and both
+// go on when they are back.
+func TestUnmounted(t *testing.T) {
+	o, _ := newOwner(t)
+	folder := string(o.node.bucket.(checkpoint.Folder))
+	o.node.member = group.New(group.Config{Clock: sinceBoot, Terms: lease.Terms{Term: 1 << 40}})
+	o.node.member.Lease(func(l *lease.Lease, now lease.Instant) { l.Joined(now, 1, []int32{0}) })
+	if err := writeEnded(t.Context(), o.node.place(0), 1); err != nil {
+		t.Fatal(err)
+	}
+	away := folder + "-away"
+	if err := errors.Join(os.Rename(folder, away), os.Mkdir(folder, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.save(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a checkpoint is written: %v", err)
+	}
+	log := o.tells()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	claimed := make(chan error, 1)
+	go func() { claimed <- o.claim(ctx) }()
+	await(t, "told", func() bool { return log.count("the checkpoints cannot be read or written") > 0 || len(claimed) > 0 })
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v are in a folder that is not that of the checkpoints", entries, err)
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.Rename(away, folder)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-claimed; err != nil || o.epoch != 2 {
+		t.Errorf("epoch %d is claimed, %v; want 2", o.epoch, err)
 	}
 }
