@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -44,6 +45,7 @@ type owner struct {
 	received   atomic.Int64
 	noSite     atomic.Int64
 	lag        lag
+	restored   bool            // others had the partition since this process
 	begun      map[string]bool // sites that are in the store
 	demand     atomic.Pointer[revisit.Demand]
 	demanded   chan struct{} // holds a token while a demand is not told
@@ -59,6 +61,9 @@ type owner struct {
 
 // lookEvery is how often an owner to be looks whether the one before has ended.
 const lookEvery = 200 * time.Millisecond
+
+// mostPause is how long an owner waits at most before it tries again to have the store in place.
+const mostPause = 5 * time.Second
 
 // own claims the partition as soon as it may, and works on it until ctx ends.
 func (o *owner) own(ctx context.Context) error {
@@ -177,7 +182,11 @@ func (o *owner) prepare(ctx context.Context) (others bool, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.log.Warn("which epoch the store on this machine is of cannot be read: that of the latest checkpoint is taken", "error", err)
 	}
-	restore := err != nil || l.Epoch != o.epoch-1
+	ours := err == nil && (l.Epoch == o.epoch-1 || l.Epoch == o.epoch) // of this one where it is tried again
+	if _, e := os.Stat(o.dir()); e != nil {
+		ours = false
+	}
+	restore := !ours
 	if restore {
 		// The order matters: without its record a store counts for nothing.
 		if err := errors.Join(remove(o.lineage()), os.RemoveAll(o.dir())); err != nil {
@@ -215,10 +224,8 @@ func (o *owner) prepare(ctx context.Context) (others bool, err error) {
 // latest finds the latest checkpoint, and restores it if it is to; what fails is tried again, as in claim, unless it cannot get better. Errors:
 // checkpoint.ErrNone, a *checkpoint.LostError, that of ctx.
 func (o *owner) latest(ctx context.Context, place checkpoint.Bucket, restore bool) (base *checkpoint.Manifest, damaged []*checkpoint.DamagedError, err error) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
 	troubled := false
-	for {
+	for pause := lookEvery; ; pause = min(2*pause, mostPause) { // each time may read all of it
 		if restore {
 			base, damaged, err = checkpoint.RestoreLatest(ctx, place, o.dir())
 		} else {
@@ -233,7 +240,7 @@ func (o *owner) latest(ctx context.Context, place checkpoint.Bucket, restore boo
 			troubled = true
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}
@@ -247,8 +254,25 @@ func remove(path string) error {
 	return nil
 }
 
-// work crawls the partition until ctx ends, or something fails. Then it writes a checkpoint, and that it has ended.
-func (o *owner) work(ctx context.Context) (err error) {
+// open has the store and its service in place. It waits where there is no room on the disk.
+func (o *owner) open(ctx context.Context) error {
+	for troubled := false; ; troubled = true {
+		err := o.tryOpen(ctx)
+		if !errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
+		if !troubled {
+			o.log.Warn("the partition has no room on the disk; it is tried again", "error", err)
+		}
+		select {
+		case <-time.After(mostPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (o *owner) tryOpen(ctx context.Context) error {
 	n := o.node
 	restored, err := o.prepare(ctx)
 	if err != nil {
@@ -256,11 +280,27 @@ func (o *owner) work(ctx context.Context) (err error) {
 	}
 	cfg := n.Crawl
 	cfg.Dir, cfg.Loop, cfg.Cache = o.dir(), n.loop, n.cache
-	if restored {
+	if o.restored = o.restored || restored; o.restored {
 		cfg.AskedUntil = time.Now()
 	}
 	cfg.Elsewhere = func(host string) bool { return topics.Partition(host, n.Partitions) != o.p }
 	if o.crawl, err = crawl.Open(cfg); err != nil {
+		return err
+	}
+	watched := *n.Watch
+	watched.Sites = slices.DeleteFunc(slices.Clone(watched.Sites), func(s watch.Site) bool {
+		return cfg.Elsewhere(store.HostOf(s.URL))
+	})
+	o.demanded = make(chan struct{}, 1)
+	if o.service, err = watch.New(watch.Options{Crawl: o.crawl, Dir: cfg.Dir, Config: &watched, Log: o.log, Allot: o.allot}); err != nil {
+		return errors.Join(err, o.crawl.DB().EndReads(), o.crawl.Close())
+	}
+	return nil
+}
+
+// work crawls the partition until ctx ends, or something fails. Then it writes a checkpoint, and that it has ended.
+func (o *owner) work(ctx context.Context) (err error) {
+	if err := o.open(ctx); err != nil {
 		return err
 	}
 	closed := false
@@ -269,14 +309,6 @@ func (o *owner) work(ctx context.Context) (err error) {
 			err = errors.Join(err, o.crawl.DB().EndReads(), o.crawl.Close())
 		}
 	}()
-	watched := *n.Watch
-	watched.Sites = slices.DeleteFunc(slices.Clone(watched.Sites), func(s watch.Site) bool {
-		return cfg.Elsewhere(store.HostOf(s.URL))
-	})
-	o.demanded = make(chan struct{}, 1)
-	if o.service, err = watch.New(watch.Options{Crawl: o.crawl, Dir: cfg.Dir, Config: &watched, Log: o.log, Allot: o.allot}); err != nil {
-		return err
-	}
 	o.begun = map[string]bool{}
 	in, err := o.inbox()
 	if err != nil {

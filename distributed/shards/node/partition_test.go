@@ -77,3 +77,23 @@ func TestUnmounted(t *testing.T) {
 		t.Errorf("epoch %d is claimed, %v; want 2", o.epoch, err)
 	}
 }
+
+// TestGone has the store of a partition be gone from the disk, and not the record that it is there: that of the checkpoint is taken.
+func TestGone(t *testing.T) {
+	o, _ := newOwner(t)
+	o.node.Dir = t.TempDir()
+	o.find(t)
+	if err := o.save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(o.lineage(), []byte(`{"epoch":1}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	next := &owner{node: o.node, epoch: 2, log: o.log}
+	if others, err := next.prepare(t.Context()); !others || err != nil {
+		t.Errorf("restored: %v, %v", others, err)
+	}
+	if _, err := os.Stat(next.dir()); err != nil {
+		t.Error(err)
+	}
+}
