@@ -168,7 +168,7 @@ func (o *owner) watch(ctx context.Context, seed *topics.URL) error {
 		}
 	}
 	// A visit of a host that belongs elsewhere would fail, and with it all that the process does.
-	if conf, err := o.node.Watch.Site(settings); err == nil && o.crawl.Elsewhere(store.HostOf(conf.URL)) {
+	if conf, err := o.node.Watch.Site(settings); err == nil && o.node.Of(conf.Name) != o.p {
 		o.log.Warn("a seed is left out", "url", seed.URL, "error", fmt.Errorf("%s is of partition %d", conf.Name, o.node.Of(conf.Name)))
 		return nil
 	}

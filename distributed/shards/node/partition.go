@@ -26,7 +26,6 @@ import (
 	"forage/internal/atomicfile"
 	"forage/report"
 	"forage/revisit"
-	"forage/store"
 	"forage/watch"
 )
 
@@ -289,7 +288,7 @@ func (o *owner) tryOpen(ctx context.Context) error {
 	}
 	watched := *n.Watch
 	watched.Sites = slices.DeleteFunc(slices.Clone(watched.Sites), func(s watch.Site) bool {
-		return cfg.Elsewhere(store.HostOf(s.URL))
+		return n.Of(s.Name) != o.p
 	})
 	o.demanded = make(chan struct{}, 1)
 	if o.service, err = watch.New(watch.Options{Crawl: o.crawl, Dir: cfg.Dir, Config: &watched, Log: o.log, Allot: o.allot}); err != nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,10 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"forage/crawl/scope"
 	"forage/distributed/shards/checkpoint"
 	"forage/distributed/shards/group"
 	"forage/distributed/shards/lease"
+	"forage/distributed/shards/topics"
 	"forage/store"
+	"forage/watch"
 )
 
 // TestAway has an owner end while no broker answers: the store, with what is not in the log, goes to whoever is next, who need not wait for its lease.
@@ -95,5 +99,47 @@ func TestGone(t *testing.T) {
 	}
 	if _, err := os.Stat(next.dir()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWritten has sites whose URLs are not written in normal form, in the configuration and in settings: each is watched in the partition that its host belongs to.
+func TestWritten(t *testing.T) {
+	o, _ := newOwner(t)
+	o.node.Dir = t.TempDir()
+	o.node.Crawl.Fetch.UserAgent = "test"
+	var urls []string
+	var sites []map[string]string
+	for _, host := range []string{"A.test", "B.test", "bücher.test", "bäcker.test", "127.1", "127.2"} {
+		urls = append(urls, "https://"+host)
+		sites = append(sites, map[string]string{"url": "https://" + host})
+	}
+	config, err := json.Marshal(map[string]any{"sites": sites[1:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.node.Watch, err = watch.Parse("forage.yaml", config, func(string) (string, bool) { return "", false }); err != nil {
+		t.Fatal(err)
+	}
+	watched := 0
+	for p := range o.node.Partitions {
+		one := &owner{node: o.node, p: p, epoch: 1, log: o.log}
+		if err := one.tryOpen(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := one.watch(t.Context(), &topics.URL{URL: urls[0], Seed: true}); err != nil {
+			t.Error(err)
+		}
+		for _, s := range one.service.Sites() {
+			watched++
+			if url, err := scope.Normalise(s.URL, nil); err != nil || one.crawl.Elsewhere(store.HostOf(url)) {
+				t.Errorf("%s is watched in partition %d, and its host belongs elsewhere", s.URL, p)
+			}
+		}
+		if err := one.crawl.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if watched != len(urls) {
+		t.Errorf("%d sites are watched, want %d", watched, len(urls))
 	}
 }

@@ -30,7 +30,7 @@ type Names struct{ URLs, Events, Control string }
 // Of returns the topics of a group.
 func Of(group string) Names { return Names{group + "-urls", group + "-events", group + "-control"} }
 
-// Partition returns to which of n partitions a host, or host:port, belongs: all hosts below one registered domain to the same. It is the hash
+// Partition returns to which of n partitions a host, or host:port, belongs, as a URL in normal form has it: all hosts below one registered domain to the same. It is the hash
 // of the domain, XXH64, modulo n, and stays what it is for the life of a crawl.
 func Partition(host string, n int32) int32 {
 	return int32(xxhash.Sum64String(scope.Domain(host)) % uint64(n))
@@ -83,12 +83,16 @@ type Status struct {
 // Key returns the key of a status in the topic.
 func (s *Status) Key() []byte { return []byte(strconv.Itoa(int(s.Partition))) }
 
-// Seed has sites watched: each URL goes to the partition that its host belongs to, of n. client is one with kgo.ManualPartitioner. When it returns they are in the log,
+// Seed has sites watched: each URL, in normal form, goes to the partition that its host belongs to, of n. client is one with kgo.ManualPartitioner. When it returns they are in the log,
 // each once; after an error some may be.
 func Seed(ctx context.Context, client *kgo.Client, names Names, n int32, urls []URL) error {
 	records := make([]*kgo.Record, len(urls))
 	for i, u := range urls {
-		u.Seed = true
+		url, err := scope.Normalise(u.URL, nil)
+		if err != nil {
+			return fmt.Errorf("%s: %w", u.URL, err)
+		}
+		u.URL, u.Seed = url, true
 		b, err := json.Marshal(u)
 		if err != nil {
 			return err
