@@ -56,6 +56,7 @@ type owner struct {
 	offset     atomic.Int64
 	checkpoint atomic.Pointer[string]
 	front      atomic.Pointer[front] // what is served; nil: nothing is
+	looks      sync.RWMutex          // held for reading by those who look at a site before it is watched
 }
 
 // lookEvery is how often an owner to be looks whether the one before has ended.

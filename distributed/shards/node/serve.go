@@ -68,7 +68,8 @@ func (n *Node) listen() (end func(), err error) {
 	}, nil
 }
 
-// serve has the partition be served until hide is called. Who is being answered then reads on until the store ends that.
+// serve has the partition be served until hide is called, which returns when nobody looks at a site any more, as that asks its host. Who is being answered else reads
+// on until the store ends that. hide is called when ctx has ended.
 func (o *owner) serve(ctx context.Context) (hide func(), err error) {
 	n := o.node
 	if n.Listener == nil {
@@ -76,7 +77,7 @@ func (o *owner) serve(ctx context.Context) (hide func(), err error) {
 	}
 	own := &site{Watch: served.Watch{Service: o.service, Again: func() error {
 		return &serve.FileError{Mistakes: []string{"the configuration is read by all processes when they start, and not again"}}
-	}}, owner: o}
+	}}, owner: o, running: ctx}
 	with := n.serving()
 	with.DB, with.Watch, with.At, with.Ending, with.Log = o.crawl.DB(), own, serve.PartitionPath(o.p), ctx.Done(), o.log
 	handler, err := serve.New(with)
@@ -104,6 +105,8 @@ func (o *owner) serve(ctx context.Context) (hide func(), err error) {
 		remove()
 		end()
 		<-covered
+		o.looks.Lock() // which those have who look
+		o.looks.Unlock()
 	}), nil
 }
 
@@ -116,7 +119,8 @@ type front struct {
 // A site is the service of a partition, as it is served: sites are added through the log, wherever they belong.
 type site struct {
 	served.Watch
-	owner *owner
+	owner   *owner
+	running context.Context // that of the owner's work
 }
 
 // Add implements serve.Watch.
@@ -178,7 +182,12 @@ func (s *site) Preview(ctx context.Context, settings serve.Settings) (*serve.Pre
 	if p := s.owner.node.Of(conf.Name); p != s.owner.p {
 		return nil, fmt.Errorf("%w here: the site is of partition %d, which alone asks its host: look at it there, or have it watched at once", serve.ErrInvalid, p)
 	}
-	return s.Watch.Preview(ctx, settings)
+	s.owner.looks.RLock()
+	defer s.owner.looks.RUnlock()
+	looking, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(s.running, end)()
+	return s.Watch.Preview(looking, settings)
 }
 
 // read reads settings of a site. The error wraps serve.ErrInvalid.
