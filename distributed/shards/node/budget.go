@@ -166,7 +166,17 @@ func (o *owner) heed(ctx context.Context) error {
 		return nil
 	}
 	had := n.budget.allotted(o.p)
+	troubled := false
+	put := func(key []byte, v any) bool {
+		err := o.put(ctx, key, v)
+		if err != nil && ctx.Err() == nil && !troubled {
+			o.log.Warn("how the fetches of a day are divided, or what sites would do with them, cannot be told; it is tried again", "error", err)
+		}
+		troubled = err != nil
+		return err == nil
+	}
 	for {
+		pause := gatherFor // for more that changes with it
 		var again <-chan time.Time
 		changed := n.budget.wait() // before it is looked at, so that nothing is overlooked
 		if has := n.budget.allotted(o.p); has != had {
@@ -175,10 +185,9 @@ func (o *owner) heed(ctx context.Context) error {
 		}
 		if o.p == 0 {
 			if a := n.budget.due(o.epoch); a != nil {
-				if err := o.put(ctx, []byte(topics.AllotmentsKey), a); err == nil {
+				if put([]byte(topics.AllotmentsKey), a) {
 					o.log.Info("divides the fetches of a day", "price", a.Price, "fetches", a.Fetches)
-				} else if ctx.Err() == nil {
-					o.log.Warn("the fetches of a day are not divided anew; it is tried again", "error", err)
+				} else {
 					again = time.After(time.Second)
 				}
 			}
@@ -187,8 +196,8 @@ func (o *owner) heed(ctx context.Context) error {
 		case <-changed:
 		case <-again:
 		case <-o.demanded:
-			if err := o.put(ctx, (&topics.Demand{Partition: o.p}).Key(), &topics.Demand{Partition: o.p, Epoch: o.epoch, Bands: *o.demand.Load()}); err != nil && ctx.Err() == nil {
-				o.log.Warn("what sites would do with more fetches is not told; it is tried again", "error", err)
+			if !put((&topics.Demand{Partition: o.p}).Key(), &topics.Demand{Partition: o.p, Epoch: o.epoch, Bands: *o.demand.Load()}) {
+				pause = time.Second
 				select {
 				case o.demanded <- struct{}{}:
 				default:
@@ -197,8 +206,8 @@ func (o *owner) heed(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		select { // for more that changes with it
-		case <-time.After(gatherFor):
+		select {
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil
 		}

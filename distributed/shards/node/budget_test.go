@@ -1,11 +1,16 @@
 package node
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"forage/distributed/shards/topics"
 	"forage/revisit"
@@ -106,5 +111,49 @@ func TestBudget(t *testing.T) {
 	}
 	if got := shares(); !slices.Equal(got, was) {
 		t.Errorf("%v, want %v", got, was)
+	}
+}
+
+// TestUntold has the broker refuse what is told of the fetches of a day: that is said once, and it is told when it does not any more.
+func TestUntold(t *testing.T) {
+	o, cluster := newOwner(t)
+	o.p, o.node.budget = 1, newBudget(10, 2)
+	var refused atomic.Int64
+	cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		if refused.Add(1) > 2 {
+			return nil, nil, false
+		}
+		cluster.KeepControl()
+		answer := r.ResponseKind().(*kmsg.ProduceResponse)
+		for _, t := range r.(*kmsg.ProduceRequest).Topics {
+			topic := kmsg.NewProduceResponseTopic()
+			topic.Topic, topic.TopicID = t.Topic, t.TopicID
+			for _, p := range t.Partitions {
+				one := kmsg.NewProduceResponseTopicPartition()
+				one.Partition, one.ErrorCode = p.Partition, kerr.TopicAuthorizationFailed.Code
+				topic.Partitions = append(topic.Partitions, one)
+			}
+			answer.Topics = append(answer.Topics, topic)
+		}
+		return answer, nil, true
+	})
+	log := o.tells()
+	o.demanded = make(chan struct{}, 1)
+	o.allot(revisit.Demand{{Step: 0, Fetches: 3}})
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if err := o.node.follow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	ended := make(chan error, 1)
+	go func() { ended <- o.heed(ctx) }()
+	<-o.node.budget.wait()
+	if n := log.count("cannot be told"); n != 1 || time.Since(began) < 2*time.Second {
+		t.Errorf("it is said %d times, and told within %v", n, time.Since(began))
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
