@@ -185,12 +185,20 @@ func (n *Node) greet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, greetFor)
 	defer cancel()
 	if err := n.client.Ping(ctx); err != nil {
-		return fmt.Errorf("%w at %s: %w", ErrBroker, strings.Join(n.Brokers, ","), err)
+		return n.away(err)
 	}
 	if err := topics.Ensure(ctx, n.client, n.topics, n.Partitions, n.Replicas); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = n.away(err)
+		}
 		return err
 	}
 	return n.agree(ctx)
+}
+
+// away says where no broker has answered.
+func (n *Node) away(err error) error {
+	return fmt.Errorf("%w at %s: %w", ErrBroker, strings.Join(n.Brokers, ","), err)
 }
 
 // ErrElsewhere says that the processes of a crawl do not see the same checkpoints.
@@ -215,6 +223,9 @@ func (n *Node) agree(ctx context.Context) error {
 		if err = topics.PutFolder(ctx, n.client, n.topics, name); err == nil {
 			have, err = topics.Folder(ctx, n.client, n.topics) // somebody else may have been faster
 		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = n.away(err)
 	}
 	if err == nil && have != name {
 		err = fmt.Errorf("%s/%s: %w", n.Checkpoints, n.Group, ErrElsewhere)

@@ -38,11 +38,17 @@ func (l *logFlags) open(ctx context.Context, opts ...kgo.Opt) (*kgo.Client, topi
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
+	away := func(err error) error {
+		return usagef("%w at %s: %w", node.ErrBroker, strings.Join(l.brokers, ","), err)
+	}
 	if err := client.Ping(ctx); err != nil {
 		client.Close()
-		return nil, names, 0, usagef("%w at %s: %w", node.ErrBroker, strings.Join(l.brokers, ","), err)
+		return nil, names, 0, away(err)
 	}
 	n, err := topics.Partitions(ctx, client, names)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = away(err)
+	}
 	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 		client.Close()
 		return nil, names, 0, err
