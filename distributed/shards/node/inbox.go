@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +28,10 @@ const (
 	toldOf   = "shards-events" // of the last event in the log
 	sentOf   = "shards-sent"   // of the last outgoing URL in the log
 )
+
+// waitingOf is where URLs stand in the store, by their offsets in the log, whose sites are watched and not visited yet: they are taken in when the first visit
+// has begun, which may be long after others, as where a site is paused.
+const waitingOf = "shards-waiting"
 
 // position reads one of these numbers, 0 where there is none.
 func (o *owner) position(name string) (n uint64, err error) {
@@ -80,10 +86,23 @@ const atOnce = 500
 // takeIn takes in the URLs that other partitions found, and seeds, until ctx ends.
 func (o *owner) takeIn(ctx context.Context, in *kgo.Client) error {
 	troubled := false
+	o.waits = map[string]bool{"": true} // what waits in the store is looked at once
 	for ctx.Err() == nil {
-		fetches := in.PollRecords(ctx, atOnce)
+		if err := o.takeWaiting(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		polling, enough := ctx, context.CancelFunc(func() {})
+		if len(o.waits) > 0 { // it looks again whether they still have to
+			polling, enough = context.WithTimeout(ctx, lookEvery)
+		}
+		fetches := in.PollRecords(polling, atOnce)
+		over := polling.Err()
+		enough()
 		var failed error
 		for _, e := range fetches.Errors() {
+			if over != nil && errors.Is(e.Err, over) {
+				continue
+			}
 			if failed = e.Err; errors.Is(failed, kerr.OffsetOutOfRange) {
 				return fmt.Errorf("%w: topic %s, partition %d, offset %d", ErrRetention, o.node.topics.URLs, o.p, o.offset.Load())
 			}
@@ -111,7 +130,7 @@ func (o *owner) takeIn(ctx context.Context, in *kgo.Client) error {
 func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 	next := records[len(records)-1].Offset + 1
 	records = slices.DeleteFunc(records, func(r *kgo.Record) bool { return r.Attrs.IsControl() })
-	var found []crawl.Received
+	var all []arrived
 	for _, r := range records {
 		if ahead := time.Until(r.Timestamp); ahead > mostAhead && !o.offClock {
 			o.offClock = true
@@ -128,18 +147,54 @@ func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 			}
 			continue
 		}
-		found = append(found, crawl.Received{URL: u.URL, From: u.From, Via: u.Via, NoFollow: u.NoFollow, At: u.At, Depth: u.Depth, MaybeOld: u.MaybeOld})
+		all = append(all, arrived{r, u})
 	}
-	if err := o.awaitSites(ctx, found); err != nil {
+	unvisited, err := o.awaitSites(ctx, all)
+	if err != nil {
 		return err
 	}
+	var found []crawl.Received
+	var later []*kgo.Record
+	waits := map[string]bool{}
+	for i := range all {
+		if name := siteAmong(unvisited, all[i].url.URL); name != "" {
+			later, waits[name] = append(later, all[i].record), true
+			continue
+		}
+		found = append(found, received(&all[i].url))
+	}
+	if err := o.receive(ctx, found, func(db *store.DB) error {
+		err := putPosition(db, offsetOf, uint64(next))
+		for _, r := range later {
+			err = errors.Join(err, db.PutDelivery(waitingOf, uint64(r.Offset)+1, r.Value))
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	maps.Copy(o.waits, waits)
+	o.offset.Store(next)
+	o.lag.note(records)
+	return nil
+}
+
+// An arrived URL is one with its record.
+type arrived struct {
+	record *kgo.Record
+	url    topics.URL
+}
+
+func received(u *topics.URL) crawl.Received {
+	return crawl.Received{URL: u.URL, From: u.From, Via: u.Via, NoFollow: u.NoFollow, At: u.At, Depth: u.Depth, MaybeOld: u.MaybeOld}
+}
+
+// receive has the store take in what was found, with what keep writes in one commit. Where the disk is full it waits.
+func (o *owner) receive(ctx context.Context, found []crawl.Received, keep func(*store.DB) error) error {
 	for {
-		counts, err := o.crawl.Receive(ctx, found, func(db *store.DB) error { return putPosition(db, offsetOf, uint64(next)) })
+		counts, err := o.crawl.Receive(ctx, found, keep)
 		if err == nil {
 			o.received.Add(int64(len(found)))
 			o.noSite.Add(int64(len(counts.NoSite)))
-			o.offset.Store(next)
-			o.lag.note(records)
 			return nil
 		}
 		if !o.full(err) {
@@ -151,6 +206,64 @@ func (o *owner) take(ctx context.Context, records []*kgo.Record) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// mostWaiting is how many URLs that waited are read at once.
+const mostWaiting = 10_000
+
+// takeWaiting takes in what waited, of sites whose first visit has begun, or that are not watched any more.
+func (o *owner) takeWaiting(ctx context.Context) error {
+	for len(o.waits) > 0 {
+		unvisited, err := o.unvisited()
+		if err != nil {
+			return err
+		}
+		all := true
+		for name := range o.waits {
+			all = all && unvisited[name]
+		}
+		if all {
+			return nil
+		}
+		var found []crawl.Received
+		var numbers []uint64
+		waits := map[string]bool{}
+		var failed error
+		err = o.crawl.View().Deliveries(func(target string, number uint64, rec []byte) bool {
+			if target != waitingOf {
+				return target < waitingOf
+			}
+			var u topics.URL
+			if failed = json.Unmarshal(rec, &u); failed != nil {
+				return false
+			}
+			if name := siteAmong(unvisited, u.URL); name != "" {
+				waits[name] = true
+				return true
+			}
+			found, numbers = append(found, received(&u)), append(numbers, number)
+			return len(found) < mostWaiting
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return err
+		}
+		for i := 0; i < len(found); i += atOnce {
+			end := min(i+atOnce, len(found))
+			if err := o.receive(ctx, found[i:end], func(db *store.DB) (err error) {
+				for _, number := range numbers[i:end] {
+					err = errors.Join(err, db.DropDelivery(waitingOf, number))
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		if len(found) < mostWaiting {
+			o.waits = waits
+			return nil
+		}
+	}
+	return nil
 }
 
 // full reports whether a failure is for want of room on the disk, where there may be some again by now: it is tried again.
@@ -191,44 +304,61 @@ func (o *owner) watch(ctx context.Context, seed *topics.URL) error {
 	}
 }
 
-// awaitSites returns when the sites that are watched, and to which URLs belong, are in the store: their first visits begin soon. While a site
-// is not visited the log waits, so that nothing of it is lost.
-func (o *owner) awaitSites(ctx context.Context, found []crawl.Received) error {
-	began, told := time.Now(), false
+// awaitFor is how long the log waits for the first visits of sites to begin. Most do so at once, and nothing need be written twice.
+const awaitFor = 2 * time.Second
+
+// awaitSites returns when the sites to which URLs belong are in the store, if they are watched: their first visits begin soon. Where some take longer it returns all that
+// are not visited yet; while some do, at once.
+func (o *owner) awaitSites(ctx context.Context, all []arrived) (unvisited map[string]bool, err error) {
+	late := time.After(awaitFor)
 	for {
-		waits := ""
-		there := map[string]bool{}
-		for _, s := range o.service.Sites() {
-			there[s.Name] = !o.begun[s.Name]
-		}
-		for i := range found {
-			for _, kind := range scope.Kinds {
-				name, err := scope.Within(kind, found[i].URL)
-				if err != nil || !there[name] {
-					continue
-				}
-				there[name] = false // looked at
-				switch _, err := o.crawl.View().SiteNamed(name); {
-				case err == nil:
-					o.begun[name] = true
-				case errors.Is(err, store.ErrNotFound):
-					waits = name
-				default:
-					return err
-				}
-			}
-		}
-		if waits == "" {
-			return nil
-		}
-		if !told && time.Since(began) > time.Minute {
-			o.log.Warn("URLs from other partitions wait for the first visit of a site to begin", "site", waits)
-			told = true
+		unvisited, err := o.unvisited()
+		if err != nil || len(o.waits) > 0 || !slices.ContainsFunc(all, func(a arrived) bool { return siteAmong(unvisited, a.url.URL) != "" }) {
+			return unvisited, err
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
+		case <-late:
+			return unvisited, nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
+}
+
+// unvisited returns the names of the sites that are watched, and not in the store, as their first visits have not begun.
+func (o *owner) unvisited() (map[string]bool, error) {
+	names := map[string]bool{}
+	for _, s := range o.service.Sites() {
+		if o.begun[s.Name] {
+			continue
+		}
+		switch _, err := o.crawl.View().SiteNamed(s.Name); {
+		case err == nil:
+			o.begun[s.Name] = true
+		case errors.Is(err, store.ErrNotFound):
+			names[s.Name] = true
+		default:
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// siteAmong returns which of the sites of some names a URL belongs to; "": none.
+func siteAmong(names map[string]bool, url string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	for _, kind := range scope.Kinds {
+		if name, err := scope.Within(kind, url); err == nil && names[name] {
+			return name
+		}
+	}
+	for end := strings.LastIndexByte(url, '/'); end > 0; end = strings.LastIndexByte(url[:end], '/') { // by scope prefix it is named by a URL up to a slash
+		if names[url[:end+1]] {
+			return url[:end+1]
+		}
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -15,10 +16,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"forage/distributed/shards/topics"
+	"forage/store"
 )
 
 // read has an owner take in its topic until it has read up to an offset, and ends with the error of that.
 func (o *owner) read(t *testing.T, upTo int64) error {
+	t.Helper()
+	return o.readUntil(t, func() bool { return o.offset.Load() >= upTo })
+}
+
+func (o *owner) readUntil(t *testing.T, ok func() bool) error {
 	t.Helper()
 	in, err := o.inbox()
 	if err != nil {
@@ -29,7 +36,7 @@ func (o *owner) read(t *testing.T, upTo int64) error {
 	defer end()
 	ended := make(chan error, 1)
 	go func() { ended <- o.takeIn(ctx, in) }()
-	await(t, "read", func() bool { return o.offset.Load() >= upTo || len(ended) > 0 })
+	await(t, "read", func() bool { return ok() || len(ended) > 0 })
 	end()
 	return <-ended
 }
@@ -148,5 +155,69 @@ func TestRefused(t *testing.T) {
 	}
 	if n := log.count("the log cannot be read"); n != 1 || time.Since(began) < 2*time.Second {
 		t.Errorf("it is told %d times, and tried three times within %v", n, time.Since(began))
+	}
+}
+
+// TestUnvisited has the log hold a URL of a site whose first visit does not begin, as where it is paused, and after that another site: this one is watched all the same, and
+// the URL is taken in when the visit has begun.
+func TestUnvisited(t *testing.T) {
+	o, _ := newOwner(t)
+	var hosts []string
+	for i := 0; len(hosts) < 3; i++ {
+		if host := fmt.Sprintf("s%d.test", i); topics.Partition(host, 2) == 0 {
+			hosts = append(hosts, host)
+		}
+	}
+	prefix := "https://" + hosts[2] + "/a/"
+	put := func(u topics.URL) {
+		t.Helper()
+		b, err := json.Marshal(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.node.client.ProduceSync(t.Context(), &kgo.Record{Topic: o.node.topics.URLs, Value: b}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	urls := []string{"https://" + hosts[0] + "/page", prefix + "b/page"}
+	put(topics.URL{URL: "https://" + hosts[0] + "/", Seed: true})
+	put(topics.URL{URL: prefix, Seed: true, Settings: json.RawMessage(fmt.Sprintf(`{"url": %q, "scope": "prefix"}`, prefix))})
+	put(topics.URL{URL: urls[0]})
+	put(topics.URL{URL: urls[1]})
+	if err := o.read(t, 4); err != nil {
+		t.Fatal(err)
+	}
+	put(topics.URL{URL: "https://" + hosts[1] + "/", Seed: true})
+	if err := o.read(t, 5); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(o.service.Sites()); n != 3 {
+		t.Errorf("%d sites are watched, want 3", n)
+	}
+	known := func(url string) bool {
+		_, err := o.crawl.View().Find(url)
+		return err == nil
+	}
+	begin := func(name, scope string) {
+		t.Helper()
+		if err := o.crawl.Write(func(db *store.DB) error {
+			return db.AddSite(&store.Site{Name: name, Rules: store.Rules{Scope: scope, Within: name}, FirstCycle: 1, LastCycle: 1})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin(hosts[0], "host")
+	if err := o.readUntil(t, func() bool { return known(urls[0]) }); err != nil {
+		t.Fatal(err)
+	}
+	if known(urls[1]) {
+		t.Errorf("%s is taken in, and its site is not visited", urls[1])
+	}
+	begin(prefix, "prefix")
+	if err := o.readUntil(t, func() bool { return known(urls[1]) }); err != nil {
+		t.Fatal(err)
+	}
+	if n := o.received.Load(); n != 2 || o.noSite.Load() != 0 || len(o.waits) > 0 {
+		t.Errorf("%d are taken in, %d of no site, %v wait; want 2", n, o.noSite.Load(), o.waits)
 	}
 }

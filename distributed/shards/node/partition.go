@@ -46,6 +46,7 @@ type owner struct {
 	lag        lag
 	restored   bool            // others had the partition since this process
 	begun      map[string]bool // sites that are in the store
+	waits      map[string]bool // sites for which URLs wait in the store
 	demand     atomic.Pointer[revisit.Demand]
 	demanded   chan struct{} // holds a token while a demand is not told
 	offClock   bool          // it was told that clocks are apart
