@@ -175,6 +175,9 @@ func count(ctx context.Context, client *kgo.Client, topic string) (int32, error)
 	if err != nil {
 		return 0, err
 	}
+	if len(answer.Topics) != 1 {
+		return 0, fmt.Errorf("asked for topic %s, the broker tells of %d topics", topic, len(answer.Topics))
+	}
 	if err := kerr.ErrorForCode(answer.Topics[0].ErrorCode); err != nil {
 		return 0, fmt.Errorf("topic %s: %w", topic, err)
 	}

@@ -60,6 +60,27 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
+// TestNoTopics has a broker, or what is in between, tell of no topic that it is asked for: that is an error.
+func TestNoTopics(t *testing.T) {
+	c, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	in, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	c.ControlKey(int16(kmsg.Metadata), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		return r.ResponseKind(), nil, len(r.(*kmsg.MetadataRequest).Topics) > 0
+	})
+	if n, err := Partitions(t.Context(), in, Of("test")); n != 0 || err == nil {
+		t.Errorf("%d partitions, %v", n, err)
+	}
+}
+
 // TestSeed adds sites: each is in the partition of its host, with its settings.
 func TestSeed(t *testing.T) {
 	in, names := client(t)
