@@ -55,8 +55,8 @@ type Config struct {
 	Texts   *Texts          // and there what its pages say; nil: nowhere
 	Loop    *Loop           // that does the work, shared with other stores; nil: one of its own, made of the rest
 
-	// AskedUntil is until when others may have asked the hosts of this store without its knowing, as it is a copy of one that they went on with: the crawl
-	// delay that a host asks for counts from then. Zero: nobody did.
+	// AskedUntil is until when others may have asked the hosts of this store without its knowing, as it is a copy of one that they went on with: delays,
+	// those that hosts ask for too, count from then. Zero: nobody did.
 	AskedUntil time.Time
 
 	// Elsewhere reports whether a host, or host:port, as in URLs, belongs to another store: it is never contacted by this crawl, and documents there

@@ -283,7 +283,9 @@ func (c *Crawl) foundOn(s *recipient, r *Received) (graph.Node, error) {
 func (s *recipient) still() bool { return s.LastCycle == s.FirstCycle }
 
 // whole reports whether the first visit of the site, which has ended, left nothing out, so that what is in line came later.
-func (s *site) whole() bool { return s.State == store.SiteDone && !s.Partial && s.LastCycle == s.FirstCycle }
+func (s *site) whole() bool {
+	return s.State == store.SiteDone && !s.Partial && s.LastCycle == s.FirstCycle
+}
 
 // unfinished are names of sites whose first visit has more to fetch than it had when it ended.
 type unfinished struct {

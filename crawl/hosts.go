@@ -211,8 +211,8 @@ func (h *host) restore(c *Crawl, obeys bool, from time.Time) error {
 	now, wall := l.clock.Now(), l.clock.Wall()
 	last, sure := h.lastAsked(db, wall, cmp.Or(l.cfg.Fetch.Timeout, time.Minute))
 	h.strange = !sure
-	if others := c.cfg.AskedUntil; sure && others.After(last) {
-		last = earlier(others, wall)
+	if others := c.cfg.AskedUntil; !others.IsZero() && (!sure || others.After(last)) {
+		last, sure = earlier(others, wall), true
 	}
 	if sure && wall.Sub(last) < frontier.MaxDelay && obeys {
 		if err := h.recallDelay(c); err != nil {

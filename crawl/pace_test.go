@@ -185,6 +185,28 @@ func TestPaceOfJoining(t *testing.T) {
 	})
 }
 
+// TestPaceOfUnknown goes on with a copy that does not know a host, which others may have asked: the delay of its site counts from when they did.
+func TestPaceOfUnknown(t *testing.T) {
+	t.Parallel()
+	for _, told := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWeb(t)
+			w.pages["/"] = page("home")
+			var first time.Time
+			w.set("/robots.txt", func(rw http.ResponseWriter, r *http.Request) { first = time.Now(); http.NotFound(rw, r) })
+			cfg := local(t.TempDir())
+			began := time.Now()
+			if told {
+				cfg.AskedUntil = began
+			}
+			w.crawl(t, openSound(t, cfg), store.Rules{DelayMillis: 30_000})
+			if waited := first.Sub(began) >= 30*time.Second; waited != told {
+				t.Errorf("told %t: asked after %v", told, first.Sub(began))
+			}
+		})
+	}
+}
+
 // TestPaceOfCopy has another process go on with a copy of a store: the crawl delay of the host counts from the time until which others may have asked
 // it, of which the copy knows nothing.
 func TestPaceOfCopy(t *testing.T) {

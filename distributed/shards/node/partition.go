@@ -219,7 +219,7 @@ func (o *owner) prepare(ctx context.Context) (others bool, err error) {
 	if b, err = json.Marshal(lineage{o.epoch}); err != nil {
 		return false, err
 	}
-	return restore, atomicfile.Write(o.lineage(), b)
+	return restore && o.epoch > 1, atomicfile.Write(o.lineage(), b)
 }
 
 // latest finds the latest checkpoint, and restores it if it is to; what fails is tried again, as in claim, unless it cannot get better. Errors:
