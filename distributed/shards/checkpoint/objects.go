@@ -18,7 +18,8 @@ const (
 	openTime    = 10 * time.Second // for a store to answer at the start
 	requestTime = time.Minute      // for one request, with all tries of the store's client
 	tries       = 5                // of a request, where the service's client has no number of its own; of a download that makes no progress, and a file that is being made
-	uploads     = 2                // of a process at once: each has a part in memory
+	uploads     = 2                // of a process at once, of larger files: each has a part in memory
+	smallFile   = 256 << 10        // bytes: of such as many at once as there are, so that all partitions that a process gives up are copied in time
 )
 
 // A service keeps objects by keys, as Amazon's S3 and Google Cloud Storage do, or who speaks their protocols. Errors say in a line what the answer says; that of
@@ -141,17 +142,19 @@ func named(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// Put implements Bucket. Memory: a part of an upload, for some at once; others wait.
+// Put implements Bucket. Memory: a part of an upload, for some larger files at once; others wait.
 func (o *objects) Put(ctx context.Context, name string, size int64, r io.Reader) error {
 	key, err := o.key(name)
 	if err != nil {
 		return err
 	}
-	select {
-	case o.slots <- struct{}{}:
-		defer func() { <-o.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if size > smallFile {
+		select {
+		case o.slots <- struct{}{}:
+			defer func() { <-o.slots }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return named(name, o.put(ctx, key, size, &exactly{r: &reader{ctx, r}, left: size}))
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,6 +235,51 @@ func TestCreateRace(t *testing.T) {
 			if got, err := Load(t.Context(), b, name); string(got) != fmt.Sprint(won) || err != nil {
 				t.Errorf("%d has won, and the file has %q, %v", won, got, err)
 			}
+		}
+	})
+}
+
+// TestSmallFiles: small files go side by side, however many, and of larger ones no more than there are slots.
+func TestSmallFiles(t *testing.T) {
+	eachCloud(t, func(t *testing.T, c *cloud) {
+		b := c.bucket(t)
+		const n = 20
+		var inside, most atomic.Int64
+		all := make(chan struct{}) // closed when all are there
+		c.goWrong(func(w http.ResponseWriter, r *http.Request, right http.Handler) {
+			if brings(r) {
+				now := inside.Add(1)
+				defer inside.Add(-1)
+				for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+				}
+				if r.ContentLength < smallFile {
+					if now == n {
+						close(all)
+					}
+					select {
+					case <-all:
+					case <-time.After(5 * time.Second):
+						t.Errorf("%d of %d small files came at once", most.Load(), n)
+					}
+				}
+			}
+			right.ServeHTTP(w, r)
+		})
+		put := func(size int) {
+			var files sync.WaitGroup
+			for i := range n {
+				files.Go(func() {
+					if err := b.Put(t.Context(), fmt.Sprintf("%d/%d", size, i), int64(size), bytes.NewReader(noise(size))); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			files.Wait()
+		}
+		put(1000)
+		most.Store(0)
+		if put(smallFile + 1); most.Load() > uploads {
+			t.Errorf("%d larger files at once", most.Load())
 		}
 	})
 }
