@@ -3,25 +3,30 @@ package topics
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Read reads a topic from its beginning up to where it ends now.
+// silentFor is how long a broker may send nothing of what it has. A transaction whose producer was killed is in the way for 10 s.
+const silentFor = 30 * time.Second
+
+// Read reads a topic from its beginning up to where it ends now. It is an error where the broker sends nothing of that for half a minute.
 func Read(ctx context.Context, client *kgo.Client, topic string, yield func(*kgo.Record) error) error {
 	extents, err := ends(ctx, client, topic)
 	if err != nil {
 		return err
 	}
-	return readTo(ctx, client, topic, extents, yield)
+	return readTo(ctx, client, topic, extents, silentFor, yield)
 }
 
 // readTo reads extents of a topic. What they had last may be gone meanwhile, by the topic's retention: a later record ends them, too.
-func readTo(ctx context.Context, client *kgo.Client, topic string, extents map[int32]extent, yield func(*kgo.Record) error) error {
+func readTo(ctx context.Context, client *kgo.Client, topic string, extents map[int32]extent, patience time.Duration, yield func(*kgo.Record) error) error {
 	left := 0
 	read := map[int32]bool{} // partitions, to the end
 	from := map[int32]kgo.Offset{}
@@ -40,8 +45,13 @@ func readTo(ctx context.Context, client *kgo.Client, topic string, extents map[i
 	}
 	defer in.Close()
 	for left > 0 {
-		fetches := in.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
+		polling, cancel := context.WithTimeout(ctx, patience)
+		fetches := in.PollFetches(polling)
+		silent := polling.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err := fetches.Err(); silent && errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("topic %s: the broker has sent nothing for %v", topic, patience)
+		} else if err != nil {
 			return err
 		}
 		var failed error

@@ -181,7 +181,26 @@ func TestReadGone(t *testing.T) {
 	seed("3")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := readTo(ctx, in, names.URLs, map[int32]extent{p: {0, 2}}, func(r *kgo.Record) error { return fmt.Errorf("%s was not there", r.Value) }); err != nil {
+	if err := readTo(ctx, in, names.URLs, map[int32]extent{p: {0, 2}}, silentFor, func(r *kgo.Record) error { return fmt.Errorf("%s was not there", r.Value) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadSilent reads a topic of which the broker sends less than there has to be: that is an error, and what is there is read before.
+func TestReadSilent(t *testing.T) {
+	in, names := client(t)
+	if err := Seed(t.Context(), in, names, 3, []URL{{URL: "https://a.test/"}}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	count := func(*kgo.Record) error { n++; return nil }
+	p := PartitionOf("a.test", 3)
+	if err := readTo(t.Context(), in, names.URLs, map[int32]extent{p: {0, 2}}, time.Second, count); err == nil || !strings.Contains(err.Error(), "has sent nothing for 1s") || n != 1 {
+		t.Errorf("%d records, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := readTo(ctx, in, names.URLs, map[int32]extent{p: {0, 2}}, time.Second, count); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
