@@ -106,7 +106,7 @@ func (o *owner) serve(ctx context.Context) (hide func(), err error) {
 		end()
 		<-covered
 		o.looks.Lock() // which those have who look
-		o.looks.Unlock()
+		defer o.looks.Unlock()
 	}), nil
 }
 
