@@ -26,6 +26,9 @@ var ErrElsewhere = errors.New("its host belongs to another store")
 // Elsewhere reports whether a host, or host:port, as in URLs, belongs to another store, see Config.Elsewhere.
 func (c *Crawl) Elsewhere(host string) bool { return c.cfg.Elsewhere != nil && c.cfg.Elsewhere(host) }
 
+// Shares reports whether the store shares its web with others, so that Receive is called.
+func (c *Crawl) Shares() bool { return c.cfg.Elsewhere != nil }
+
 // follows reports whether a redirect of a robots.txt may be followed.
 func (c *Crawl) follows(url string) bool { return !c.Elsewhere(store.HostOf(url)) }
 
@@ -280,12 +283,10 @@ func (c *Crawl) foundOn(s *recipient, r *Received) (graph.Node, error) {
 }
 
 // still reports whether no cycle of discovery came after the first visit of the site.
-func (s *recipient) still() bool { return s.LastCycle == s.FirstCycle }
+func (s *site) still() bool { return s.LastCycle == s.FirstCycle }
 
 // whole reports whether the first visit of the site, which has ended, left nothing out, so that what is in line came later.
-func (s *site) whole() bool {
-	return s.State == store.SiteDone && !s.Partial && s.LastCycle == s.FirstCycle
-}
+func (s *site) whole() bool { return s.State == store.SiteDone && !s.Partial && s.still() }
 
 // unfinished are names of sites whose first visit has more to fetch than it had when it ended.
 type unfinished struct {

@@ -328,7 +328,10 @@ func (s *Service) idle(now time.Time) time.Duration {
 	if s.config.Limits.MinFree > 0 || s.hold != nil || s.out > 0 {
 		return lookInterval
 	}
-	return leastGap // the clock may be set, and other sites lead to ones whose first visit has ended
+	if s.Crawl.Shares() { // other stores may lead to sites whose first visit has ended
+		return leastGap
+	}
+	return time.Minute // the clock may be set
 }
 
 // heard notes that a visit has ended.

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"forage/distributed/shards/group/grouptest"
 	"forage/distributed/shards/lease"
 )
 
@@ -147,25 +146,10 @@ func (p *process) has() (all []int32, valid bool) {
 	return all, valid
 }
 
-// await waits until ok.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(30 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
-
 // settle waits until the partitions are divided among processes, all with a lease in force.
 func settle(t *testing.T, processes ...*process) {
 	t.Helper()
-	await(t, "all partitions are divided", func() bool {
+	grouptest.Await(t, "all partitions are divided", func() bool {
 		var all []int32
 		ok := true
 		for _, p := range processes {
@@ -204,7 +188,7 @@ func TestMembers(t *testing.T) {
 	for i := range partitions {
 		idle = append(idle, start(t, c, fmt.Sprint("idle", i)))
 	}
-	await(t, "more members than partitions", func() bool {
+	grouptest.Await(t, "more members than partitions", func() bool {
 		return !slices.ContainsFunc(append(idle, a, d), func(p *process) bool { has, valid := p.has(); return !valid || len(has) > 1 })
 	})
 	for _, p := range idle {
@@ -222,25 +206,6 @@ func TestMembers(t *testing.T) {
 	settle(t, a)
 }
 
-// A journal is a log that is written to while it is read.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-// has tells how often the log has a text.
-func (j *journal) has(text string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), text)
-}
-
 // TestStranger has a member in the group that is another program: who cannot join for that says so.
 func TestStranger(t *testing.T) {
 	t.Parallel()
@@ -252,16 +217,16 @@ func TestStranger(t *testing.T) {
 		answer.Members = []kmsg.JoinGroupResponseMember{{MemberID: "stranger"}}
 		return answer, nil, true
 	})
-	var log journal
+	var log grouptest.Journal
 	startTelling(t, c, "a", &log)
-	await(t, "told", func() bool { return log.has("stranger of group g is not forage-shard") == 1 })
+	grouptest.Await(t, "told", func() bool { return log.Count("stranger of group g is not forage-shard") == 1 })
 }
 
 // TestBrokerGone has a lease end when the broker is gone, and not before. That is told once.
 func TestBrokerGone(t *testing.T) {
 	t.Parallel()
 	c := cluster(t)
-	var log journal
+	var log grouptest.Journal
 	a := startTelling(t, c, "a", &log)
 	settle(t, a)
 	c.Close()
@@ -280,7 +245,7 @@ func TestBrokerGone(t *testing.T) {
 	if has, _ := a.has(); len(has) != partitions {
 		t.Errorf("the process has %v, want all partitions, as nobody has told otherwise", has)
 	}
-	await(t, "told", func() bool { return log.has("no broker answers") == 1 })
+	grouptest.Await(t, "told", func() bool { return log.Count("no broker answers") == 1 })
 }
 
 // TestTwice starts two processes with one name.

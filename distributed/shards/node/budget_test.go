@@ -149,7 +149,7 @@ func TestUntold(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- o.heed(ctx) }()
 	<-o.node.budget.wait()
-	if n := log.count("cannot be told"); n != 1 || time.Since(began) < 2*time.Second {
+	if n := log.Count("cannot be told"); n != 1 || time.Since(began) < 2*time.Second {
 		t.Errorf("it is said %d times, and told within %v", n, time.Since(began))
 	}
 	end()

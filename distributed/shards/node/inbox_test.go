@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"forage/distributed/shards/group/grouptest"
 	"forage/distributed/shards/topics"
 	"forage/store"
 )
@@ -36,7 +35,7 @@ func (o *owner) readUntil(t *testing.T, ok func() bool) error {
 	defer end()
 	ended := make(chan error, 1)
 	go func() { ended <- o.takeIn(ctx, in) }()
-	await(t, "read", func() bool { return ok() || len(ended) > 0 })
+	grouptest.Await(t, "read", func() bool { return ok() || len(ended) > 0 })
 	end()
 	return <-ended
 }
@@ -97,28 +96,9 @@ func TestStray(t *testing.T) {
 	}
 }
 
-// A journal is a log that is written to while it is read.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-// count tells how often the log has a text.
-func (j *journal) count(text string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), text)
-}
-
 // tells has an owner log to what is returned.
-func (o *owner) tells() *journal {
-	j := &journal{}
+func (o *owner) tells() *grouptest.Journal {
+	j := &grouptest.Journal{}
 	o.log = slog.New(slog.NewTextHandler(j, nil))
 	return j
 }
@@ -153,7 +133,7 @@ func TestRefused(t *testing.T) {
 	if err := o.read(t, 1); err != nil {
 		t.Fatal(err)
 	}
-	if n := log.count("the log cannot be read"); n != 1 || time.Since(began) < 2*time.Second {
+	if n := log.Count("the log cannot be read"); n != 1 || time.Since(began) < 2*time.Second {
 		t.Errorf("it is told %d times, and tried three times within %v", n, time.Since(began))
 	}
 }

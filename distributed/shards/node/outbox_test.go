@@ -12,6 +12,7 @@ import (
 
 	"forage/crawl"
 	"forage/distributed/shards/checkpoint"
+	"forage/distributed/shards/group/grouptest"
 	"forage/distributed/shards/topics"
 	"forage/fetch"
 	"forage/store"
@@ -128,7 +129,7 @@ func TestFenced(t *testing.T) {
 	go func() { ended <- o.handOn(ctx) }()
 	for sent := range int64(2) {
 		o.find(t)
-		await(t, "handed on", func() bool { return o.sent.Load() > sent || len(ended) > 0 })
+		grouptest.Await(t, "handed on", func() bool { return o.sent.Load() > sent || len(ended) > 0 })
 		other, err := o.producer(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -141,20 +142,5 @@ func TestFenced(t *testing.T) {
 	end()
 	if err := <-ended; err != nil || o.sent.Load() != 2 {
 		t.Errorf("%d URLs are handed on, %v", o.sent.Load(), err)
-	}
-}
-
-// await returns when ok does.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(30 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("still not %s", what)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"forage/distributed/shards/group"
+	"forage/distributed/shards/group/grouptest"
 	"forage/distributed/shards/lease"
 	"forage/distributed/shards/topics"
 )
@@ -54,11 +55,11 @@ func TestNoRoom(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- fresh.own(ctx) }()
-	await(t, "told", func() bool { return log.count("no room on the disk") == 1 || len(ended) > 0 })
+	grouptest.Await(t, "told", func() bool { return log.Count("no room on the disk") == 1 || len(ended) > 0 })
 	if err := os.Remove(ballast.Name()); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "begun", func() bool {
+	grouptest.Await(t, "begun", func() bool {
 		said, err := topics.Statuses(t.Context(), n.client, n.topics, 2)
 		return err == nil && said[0] != nil && said[0].State == "crawls" || len(ended) > 0
 	})

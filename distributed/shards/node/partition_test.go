@@ -13,6 +13,7 @@ import (
 	"forage/crawl/scope"
 	"forage/distributed/shards/checkpoint"
 	"forage/distributed/shards/group"
+	"forage/distributed/shards/group/grouptest"
 	"forage/distributed/shards/lease"
 	"forage/distributed/shards/topics"
 	"forage/store"
@@ -70,7 +71,7 @@ func TestUnmounted(t *testing.T) {
 	defer cancel()
 	claimed := make(chan error, 1)
 	go func() { claimed <- o.claim(ctx) }()
-	await(t, "told", func() bool { return log.count("the checkpoints cannot be read or written") > 0 || len(claimed) > 0 })
+	grouptest.Await(t, "told", func() bool { return log.Count("the checkpoints cannot be read or written") > 0 || len(claimed) > 0 })
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
 		t.Errorf("%v, %v are in a folder that is not that of the checkpoints", entries, err)
 	}
